@@ -1,0 +1,82 @@
+#include "Support/File.h"
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace tensorturbo;
+
+static std::string reason(const char *what, const std::string &path) {
+  return std::string(what) + " " + quoteForMessage(path, 400) + ": " + std::strerror(errno);
+}
+
+std::shared_ptr<const MappedFile> MappedFile::open(const std::string &path, Diagnostics &diags) {
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) {
+    diags.userError(reason("cannot open", path));
+    return nullptr;
+  }
+  struct stat info;
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    diags.userError("cannot open " + quoteForMessage(path, 400) + ": not a regular file");
+    close(fd);
+    return nullptr;
+  }
+  size_t size = static_cast<size_t>(info.st_size);
+  void *bytes = nullptr;
+  if (size) {
+    bytes = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED) {
+      diags.userError(reason("cannot map", path));
+      close(fd);
+      return nullptr;
+    }
+  }
+  close(fd);
+  return std::shared_ptr<const MappedFile>(new MappedFile(path, static_cast<const uint8_t *>(bytes), size));
+}
+
+MappedFile::~MappedFile() {
+  if (bytes)
+    munmap(const_cast<uint8_t *>(bytes), length);
+}
+
+static bool writeAll(int fd, ByteSpan bytes) {
+  while (!bytes.empty()) {
+    ssize_t n = ::write(fd, bytes.data(), std::min<size_t>(bytes.size(), 1u << 30));
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      return false;
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+bool tensorturbo::writeFileAtomically(const std::string &path, const std::vector<ByteSpan> &pieces,
+                                      Diagnostics &diags) {
+  static std::atomic<unsigned> counter{0};
+  std::string temporary = path + ".tmp" + std::to_string(getpid()) + "." + std::to_string(counter++);
+  int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) {
+    diags.userError(reason("cannot write", path), {}, "check that the folder exists and is writable");
+    return false;
+  }
+  bool good = true;
+  for (ByteSpan piece : pieces)
+    good = good && writeAll(fd, piece);
+  good = good && fsync(fd) == 0;
+  int saved = errno;
+  good = (close(fd) == 0) && good;
+  if (good && rename(temporary.c_str(), path.c_str()) == 0)
+    return true;
+  if (!good)
+    errno = saved;
+  diags.userError(reason("cannot write", path));
+  unlink(temporary.c_str());
+  return false;
+}
