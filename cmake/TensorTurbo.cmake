@@ -9,6 +9,10 @@ include(AddLLVM)
 include(AddMLIR)
 # AddLLVM registers its own targets' output folders only; ours are set in the top file.
 
+# For mlir-tblgen, which takes the directory's include path.
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+include_directories(${PROJECT_SOURCE_DIR}/lib)
+
 set(TT_LLVM_LIBDIR ${LLVM_LIBRARY_DIR})
 
 # All static libraries of LLVM and MLIR that a compiler executable may need. The linker takes what is
