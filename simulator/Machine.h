@@ -1,0 +1,142 @@
+// The functional model of one cluster: 1 to 8 cores, their private memories, LLB, DDR, barrier unit, system
+// DMA.
+//
+// Scheduling is deterministic: cores run in rounds, each until it waits for something or its quantum is used
+// up; barriers, pld rendezvous and DMA transfers are served between the rounds, always in the same order.
+#pragma once
+#include "simulator/Core.h"
+#include "simulator/Counters.h"
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tensorturbo::sim {
+
+struct MachineOptions {
+  /// Number of cores, 1..8; core numbers are 0..cores-1.
+  int cores = 8;
+  /// Stop the run at reads of never-written memory and at destinations outside the memories.
+  bool checks = true;
+  /// Fill L1, IM and LLB with this half at reset. The memory still counts as never written.
+  std::optional<uint16_t> fill;
+  /// Total retired instructions of all cores after which a run stops with RunStatus::Limit.
+  uint64_t maxInstructions = 200'000'000'000ull;
+  /// Host threads for the cores. Results do not depend on it.
+  int threads = 1;
+  /// Retired instructions that a member of a barrier group may run while another one waits, before it takes
+  /// trap 0x101. Not set: the chip's reset value, and a deadlock is reported without waiting for the
+  /// time-out.
+  std::optional<uint64_t> syncTimeout;
+};
+
+enum class RunStatus {
+  Exited,   ///< `tohost` became non-zero
+  Trap,     ///< a trap without handler (mtvec is 0)
+  Fault,    ///< a check failed, or the chip's behaviour is undefined there
+  Deadlock, ///< no core can go on
+  Limit     ///< maxInstructions reached
+};
+
+/// A trap that a core took: where, and what.
+struct TrapRecord {
+  uint32_t core = 0, pc = 0, cause = 0, value = 0;
+  /// "trap 0x35 (operand outside L1 and IM), mtval 0xF8000000, at 0x01400123 on core 0: veadd.mm (a0), (a1),
+  /// (a2)".
+  std::string text;
+};
+
+/// What a core waits for, or "running".
+struct CoreStatus {
+  uint32_t pc = 0;
+  std::string text;
+};
+
+struct RunResult {
+  RunStatus status = RunStatus::Exited;
+  /// The 64-bit word at the tohost address (status Exited); 1 is success, 1337 an unexpected trap.
+  uint64_t tohost = 0;
+  /// Core and pc of the instruction that ended the run (statuses Trap, Fault).
+  uint32_t core = 0;
+  uint32_t pc = 0;
+  /// What happened, with instruction, addresses and core; empty after a good exit. Several lines for a
+  /// deadlock.
+  std::string message;
+  /// The last trap of the run, also if the program handled it.
+  std::optional<TrapRecord> lastTrap;
+  bool good() const { return status == RunStatus::Exited && tohost == 1; }
+};
+
+/// What a single instruction or scalar access did (test access).
+struct StepResult {
+  enum Kind {
+    Done,
+    Trapped, ///< `trap` is set; the state is unchanged, nothing is vectored
+    Waiting, ///< at a barrier or pld: call service() until waiting(core) is false
+    Failed   ///< a check failed: `message`
+  } kind = Done;
+  Trap trap{};
+  std::string message;
+};
+
+class Machine {
+public:
+  explicit Machine(const MachineOptions &options);
+  ~Machine();
+  Machine(const Machine &) = delete;
+  Machine &operator=(const Machine &) = delete;
+
+  /// Why the machine is unusable (the address space could not be reserved), or empty. A run then ends with
+  /// Fault, ddr() returns null.
+  const std::string &error() const;
+  int cores() const;
+
+  /// Back to power-on: registers, devices, counters; L1, IM and LLB become never-written (and filled). DDR
+  /// keeps its contents and its written-ness. Call it between two runs.
+  void reset();
+  /// Makes DDR zero and never-written again.
+  void clearDdr();
+
+  /// Host pointer to DDR, valid for the machine's life, or null if [address, address + bytes) leaves the DDR
+  /// [0, 0xC0000000). Whoever writes through it calls markWritten.
+  uint8_t *ddr(uint32_t address, size_t bytes);
+  /// Declares memory (of core 0's view) as written, for data that the host stored through ddr().
+  void markWritten(uint32_t address, size_t bytes);
+  /// Declares memory as never written: a freed buffer. Its contents stay.
+  void markUnwritten(uint32_t address, size_t bytes);
+  bool isWritten(uint32_t core, uint32_t address, size_t bytes) const;
+
+  /// Copies memory in the view of a core (DDR, its L1 and IM, LLB in both windows). False if the range is not
+  /// memory. Writing counts as written.
+  bool writeMemory(uint32_t core, uint32_t address, const void *bytes, size_t count);
+  bool readMemory(uint32_t core, uint32_t address, void *bytes, size_t count) const;
+
+  /// Starts all cores at `entry` with reset registers and runs until the 64-bit word at `tohostAddress` is
+  /// non-zero (it is cleared first). Memories are kept; see reset().
+  RunResult run(uint32_t entry, uint32_t tohostAddress);
+
+  const CoreCounters &counters(int core) const;
+  CoreStatus status(int core) const;
+
+  // Test access: single instructions on cores that do not run a program.
+
+  Core &core(int index);
+  /// vtype as vsetvl would set it (an illegal value becomes 0x80000000), vl to `vl`.
+  void setVectorType(int core, uint32_t vtype, uint32_t vl = 64);
+  /// Executes one 32-bit instruction word on a core that is not waiting; core.pc advances by 4 if it is done.
+  StepResult execute(int core, uint32_t word);
+  /// One aligned 32-bit scalar access, device registers included.
+  StepResult load(int core, uint32_t address, uint32_t &value);
+  StepResult store(int core, uint32_t address, uint32_t value);
+  /// Serves barriers, rendezvous and DMA once. False with a message if a transfer failed.
+  bool service(std::string *message = nullptr);
+  bool waiting(int core) const;
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace tensorturbo::sim
