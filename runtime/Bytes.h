@@ -26,7 +26,8 @@ public:
     bytes = file->view();
     owner = std::move(file);
   }
-  /// `view` must stay valid as long as `owner` lives; without an owner, as long as this object and its copies.
+  /// `view` must stay valid as long as `owner` lives; without an owner, as long as this object and its
+  /// copies.
   Bytes(std::string_view view, std::shared_ptr<const void> owner) : bytes(view), owner(std::move(owner)) {}
 
   const uint8_t *data() const { return reinterpret_cast<const uint8_t *>(bytes.data()); }

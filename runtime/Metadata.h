@@ -42,10 +42,10 @@ struct RunSegment {
   /// Host: exported function of the shared object in .tt.host, and the DDR addresses of its buffers.
   std::string symbol;
   std::vector<uint32_t> buffers;
-  /// Bytes of each buffer where known (0: not recorded); as long as `buffers`, or empty.
+  /// Bytes of each of `buffers`.
   std::vector<uint32_t> bufferBytes;
-  /// The last `results` buffers are written by the function; -1 when not recorded.
-  int results = -1;
+  /// The last `results` of `buffers` are written by the function, the others read.
+  int results = 0;
   /// Nodes of the source model that run here.
   std::vector<std::string> nodes;
 };
