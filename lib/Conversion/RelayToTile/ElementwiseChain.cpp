@@ -1,0 +1,312 @@
+#include "Conversion/RelayToTile/ElementwiseChain.h"
+#include "Dialect/Relay/Relay.h"
+#include "Numerics/Half.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir;
+using namespace tensorturbo;
+using namespace tensorturbo::tile;
+using Kind = ElementwiseStep::Kind;
+
+static float asHalf(double value) {
+  return numerics::floatFromHalf(numerics::halfFromFloat(static_cast<float>(value)));
+}
+
+static ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
+
+/// The constant as one value per channel of `shape` (its last axis): scalars are not vectors.
+static std::optional<std::vector<float>> channelVector(Value operand, ArrayRef<int64_t> shape) {
+  auto constant = relay::constantOf(operand);
+  if (!constant || shape.empty())
+    return std::nullopt;
+  int64_t channels = shape.back();
+  ArrayRef<int64_t> own(constant->shape);
+  if (own.empty() || own.back() != channels || constant->elements() != channels)
+    return std::nullopt;
+  return floatsOf(*constant);
+}
+
+static std::optional<float> scalarOf(Value operand) {
+  auto constant = relay::constantOf(operand);
+  if (!constant || constant->elements() != 1)
+    return std::nullopt;
+  return floatsOf(*constant)[0];
+}
+
+void ElementwiseChain::addScalar(BinaryKind op, float value) {
+  ElementwiseStep step{Kind::Scalar};
+  step.op = op;
+  step.scalar = asHalf(value);
+  steps.push_back(std::move(step));
+}
+
+bool ElementwiseChain::addLookup(Operation *op) {
+  auto function = unaryFunctionOf(op);
+  if (!function)
+    return false;
+  ElementwiseStep step{Kind::Lookup};
+  step.function = std::move(*function);
+  steps.push_back(std::move(step));
+  return true;
+}
+
+static UnaryFunction reciprocal() {
+  return {"reciprocal", [](double x) { return 1.0 / x; }};
+}
+
+bool ElementwiseChain::appendBinary(Operation *op, Value current, std::string &why) {
+  bool divide = isa<relay::DivideOp>(op), subtract = isa<relay::SubtractOp>(op);
+  BinaryKind kind = isa<relay::MultiplyOp>(op) || divide ? BinaryKind::mul
+                    : isa<relay::MaximumOp>(op)          ? BinaryKind::max
+                    : isa<relay::MinimumOp>(op)          ? BinaryKind::min
+                    : subtract                           ? BinaryKind::sub
+                                                         : BinaryKind::add;
+  Value lhs = op->getOperand(0), rhs = op->getOperand(1);
+  bool reversed = lhs != current;
+  Value other = reversed ? lhs : rhs;
+  ElementwiseStep step{};
+  step.op = kind;
+  step.reversed = reversed && subtract;
+
+  if (lhs == rhs && !divide) {
+    step.kind = Kind::Self;
+    steps.push_back(std::move(step));
+    return true;
+  }
+  auto recip = [&](Kind where, unsigned argument) {
+    ElementwiseStep r{where};
+    r.function = reciprocal();
+    r.argument = argument;
+    steps.push_back(std::move(r));
+  };
+  if (auto scalar = scalarOf(other)) {
+    float c = *scalar;
+    if (divide && reversed) {
+      steps.push_back({Kind::Lookup, BinaryKind::mul, 0, {}, 0, false,
+                       {"divide_" + std::to_string(c), [c](double x) { return c / x; }}});
+    } else if (divide) {
+      steps.push_back({Kind::Lookup, BinaryKind::mul, 0, {}, 0, false,
+                       {"divided_by_" + std::to_string(c), [c](double x) { return x / c; }}});
+    } else if (subtract && reversed) {
+      addScalar(BinaryKind::mul, -1);
+      addScalar(BinaryKind::add, c);
+    } else {
+      addScalar(subtract ? BinaryKind::add : kind, subtract ? -c : c);
+    }
+    return true;
+  }
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  if (auto vector = channelVector(other, shape)) {
+    if (divide && reversed)
+      recip(Kind::Lookup, 0);
+    if (divide && !reversed)
+      for (float &v : *vector)
+        v = 1.0f / v;
+    if (step.reversed) {
+      addScalar(BinaryKind::mul, -1);
+      step.op = BinaryKind::add;
+      step.reversed = false;
+    }
+    step.kind = Kind::Vector;
+    step.vector = std::move(*vector);
+    steps.push_back(std::move(step));
+    return true;
+  }
+  auto argument = dyn_cast<BlockArgument>(other);
+  if (!argument) {
+    why = "operand of " + op->getName().getStringRef().str() +
+          " must be a tensor of the result's shape, a scalar or one value per channel";
+    return false;
+  }
+  if (shapeOf(other) != shape) {
+    why = "operands of " + op->getName().getStringRef().str() + " must have equal shapes (broadcast of a computed tensor)";
+    return false;
+  }
+  step.argument = argument.getArgNumber();
+  if (!tensorIndex(step.argument))
+    tensors.push_back(step.argument);
+  if (divide)
+    recip(reversed ? Kind::Lookup : Kind::LookupTensor, step.argument);
+  step.kind = Kind::Tensor;
+  steps.push_back(std::move(step));
+  return true;
+}
+
+bool ElementwiseChain::append(Operation *op, Value current, std::string &why) {
+  if (isa<relay::AddOp, relay::SubtractOp, relay::MultiplyOp, relay::DivideOp, relay::MaximumOp, relay::MinimumOp>(op))
+    return appendBinary(op, current, why);
+  if (isa<relay::ReluOp>(op)) {
+    addScalar(BinaryKind::max, 0);
+    return true;
+  }
+  if (auto clip = dyn_cast<relay::ClipOp>(op)) {
+    addScalar(BinaryKind::max, static_cast<float>(clip.getAMin()));
+    addScalar(BinaryKind::min, static_cast<float>(clip.getAMax()));
+    return true;
+  }
+  if (auto leaky = dyn_cast<relay::LeakyReluOp>(op)) {
+    addScalar(BinaryKind::leaky_relu, static_cast<float>(leaky.getAlpha()));
+    return true;
+  }
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  int64_t rank = static_cast<int64_t>(shape.size());
+  auto vectorStep = [&](BinaryKind kind, Value operand, int64_t axis) {
+    auto vector = relay::constantOf(operand);
+    if (!vector || (axis < 0 ? axis + rank : axis) != rank - 1 || vector->elements() != shape.back()) {
+      why = op->getName().getStringRef().str() + " must have a constant vector along the last axis";
+      return false;
+    }
+    ElementwiseStep step{Kind::Vector};
+    step.op = kind;
+    step.vector = floatsOf(*vector);
+    steps.push_back(std::move(step));
+    return true;
+  };
+  if (auto bias = dyn_cast<relay::BiasAddOp>(op))
+    return vectorStep(BinaryKind::add, bias.getBias(), bias.getAxis());
+  if (auto prelu = dyn_cast<relay::PreluOp>(op)) {
+    if (auto scalar = scalarOf(prelu.getAlpha()))
+      return addScalar(BinaryKind::leaky_relu, *scalar), true;
+    return vectorStep(BinaryKind::leaky_relu, prelu.getAlpha(), prelu.getAxis());
+  }
+  if (isa<relay::CopyOp>(op))
+    return true;
+  if (addLookup(op))
+    return true;
+  why = op->getName().getStringRef().str() + " is no element-wise operator of the vector engine";
+  return false;
+}
+
+std::optional<ElementwiseChain> ElementwiseChain::analyse(func::FuncOp func, Value start, std::string &why) {
+  ElementwiseChain chain;
+  Value current = start;
+  Operation *startOp = start.getDefiningOp();
+  bool begun = startOp == nullptr;
+  for (Operation &op : func.getBody().front()) {
+    if (&op == startOp) {
+      begun = true;
+      continue;
+    }
+    if (!begun || isa<relay::ConstantOp>(op))
+      continue;
+    if (isa<func::ReturnOp>(op)) {
+      if (op.getNumOperands() != 1 || op.getOperand(0) != current) {
+        why = "a fused function must return the end of its chain";
+        return std::nullopt;
+      }
+      continue;
+    }
+    if (!llvm::is_contained(op.getOperands(), current)) {
+      why = op.getName().getStringRef().str() + " is not part of one chain of operators";
+      return std::nullopt;
+    }
+    if (shapeOf(op.getResult(0)) != shapeOf(current)) {
+      why = op.getName().getStringRef().str() + " changes the shape within a fused function";
+      return std::nullopt;
+    }
+    if (!chain.append(&op, current, why))
+      return std::nullopt;
+    current = op.getResult(0);
+  }
+  return chain;
+}
+
+std::optional<size_t> ElementwiseChain::tensorIndex(unsigned argument) const {
+  auto it = std::find(tensors.begin(), tensors.end(), argument);
+  if (it == tensors.end())
+    return std::nullopt;
+  return static_cast<size_t>(it - tensors.begin());
+}
+
+int64_t ElementwiseChain::l1Bytes() const {
+  int64_t bytes = 0;
+  for (const ElementwiseStep &s : steps) {
+    if (s.kind == Kind::Lookup || s.kind == Kind::LookupTensor)
+      bytes += tableBytes;
+    bytes += (static_cast<int64_t>(s.vector.size()) * 2 + 63) / 64 * 64;
+  }
+  return bytes;
+}
+
+void ElementwiseChain::prepare(KernelBuilder &kb, ConstantPool &pool) {
+  // One copy per table, however often it is used.
+  std::map<std::string, Value> tables;
+  SmallVector<std::tuple<Value, Value, Value, int64_t>> moves;
+  auto bring = [&](std::vector<uint8_t> bytes, StringRef name) {
+    int64_t size = static_cast<int64_t>(bytes.size());
+    Value global = kb.ddr(pool.add(std::move(bytes), name));
+    Value llb = kb.alloc(MemoryLevel::LLB, size, name);
+    Value l1 = kb.alloc(MemoryLevel::L1, size, name);
+    moves.push_back({global, llb, l1, size});
+    return l1;
+  };
+  buffers.clear();
+  for (ElementwiseStep &s : steps) {
+    Value buffer;
+    if (s.kind == Kind::Lookup || s.kind == Kind::LookupTensor) {
+      Value &known = tables[s.function.name];
+      if (!known)
+        known = bring(lookupTable(s.function), "table");
+      buffer = known;
+    } else if (s.kind == Kind::Vector) {
+      buffer = bring(halvesOf(s.vector), "vector");
+    }
+    buffers.push_back(buffer);
+  }
+  if (moves.empty())
+    return;
+  kb.onMaster([&] {
+    for (auto [global, llb, l1, size] : moves)
+      kb.dma(llb, kb.constant(0), global, kb.constant(0), kb.constant(size), size);
+  });
+  kb.barrier();
+  for (auto [global, llb, l1, size] : moves)
+    kb.loadLinear(l1, kb.constant(0), llb, kb.constant(0), kb.constant(size / 2), size / 2);
+}
+
+void ElementwiseChain::emit(KernelBuilder &kb, Value dst, Value dstStride, Value src, Value srcStride, Value rows,
+                            Value columns, Value firstChannel, ArrayRef<Value> tensorTiles, Value tensorStride) const {
+  OpBuilder &b = kb.builder();
+  Location loc = kb.location();
+  if (steps.empty()) {
+    UnaryOp::create(b, loc, UnaryKind::copy, dst, src, rows, columns, dstStride, srcStride);
+    return;
+  }
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const ElementwiseStep &s = steps[i];
+    bool last = i + 1 == steps.size();
+    Value to = last ? dst : src, toStride = last ? dstStride : srcStride;
+    FloatAttr scalar = b.getF32FloatAttr(s.scalar);
+    switch (s.kind) {
+    case Kind::Scalar:
+      BinaryScalarOp::create(b, loc, s.op, scalar, to, src, rows, columns, toStride, srcStride);
+      break;
+    case Kind::Vector: {
+      Value vector = kb.view(buffers[i], kb.mul(firstChannel, halfBytes));
+      BinaryVectorOp::create(b, loc, s.op, Axis::columns, to, src, vector, rows, columns, toStride, srcStride);
+      break;
+    }
+    case Kind::Self:
+      BinaryOp::create(b, loc, s.op, to, src, src, rows, columns, toStride, srcStride, srcStride);
+      break;
+    case Kind::Tensor: {
+      Value tensor = tensorTiles[*tensorIndex(s.argument)];
+      if (s.reversed)
+        BinaryOp::create(b, loc, s.op, to, tensor, src, rows, columns, toStride, tensorStride, srcStride);
+      else
+        BinaryOp::create(b, loc, s.op, to, src, tensor, rows, columns, toStride, srcStride, tensorStride);
+      break;
+    }
+    case Kind::Lookup:
+      LookupOp::create(b, loc, to, src, kb.view(buffers[i]), rows, columns, toStride, srcStride);
+      break;
+    case Kind::LookupTensor: {
+      Value tensor = tensorTiles[*tensorIndex(s.argument)];
+      LookupOp::create(b, loc, tensor, tensor, kb.view(buffers[i]), rows, columns, tensorStride, tensorStride);
+      break;
+    }
+    }
+  }
+}

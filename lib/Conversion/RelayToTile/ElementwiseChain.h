@@ -1,0 +1,59 @@
+// The element-wise operators of a primitive function that follow its first operator (or are all of it), as steps
+// on one tile: each takes the value so far and a constant, a vector per channel or another tensor.
+#pragma once
+#include "Conversion/RelayToTile/ConstantPool.h"
+#include "Conversion/RelayToTile/KernelBuilder.h"
+#include "Conversion/RelayToTile/LookupTable.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tensorturbo::tile {
+
+struct ElementwiseStep {
+  /// Self: value op value. LookupTensor: the function is applied to the tensor's tile, in place.
+  enum class Kind { Scalar, Vector, Tensor, Self, Lookup, LookupTensor } kind;
+  BinaryKind op = BinaryKind::add;
+  float scalar = 0;
+  /// Vector: one value per channel (last axis).
+  std::vector<float> vector;
+  /// Tensor: number of the function argument; `reversed` computes tensor - value.
+  unsigned argument = 0;
+  bool reversed = false;
+  UnaryFunction function;
+};
+
+class ElementwiseChain {
+public:
+  /// The steps from `start` to the function's return. On failure `why` holds the rule that was broken.
+  static std::optional<ElementwiseChain> analyse(mlir::func::FuncOp func, mlir::Value start, std::string &why);
+
+  /// Arguments of the function that steps read as tensors of the result's shape, in order of use, each once.
+  const std::vector<unsigned> &tensorArguments() const { return tensors; }
+  /// Bytes of L1 that tables and vectors need.
+  int64_t l1Bytes() const;
+  bool empty() const { return steps.empty(); }
+
+  /// Brings tables and vectors to every core's L1; call once, in front of the kernel's loops.
+  void prepare(KernelBuilder &kb, ConstantPool &pool);
+
+  /// Computes rows x columns elements from `src` to `dst`; strides in bytes. `tensors[i]` points to the tile of
+  /// tensorArguments()[i] in L1 with `tensorStride`. `firstChannel` is the channel of column 0. `src` is
+  /// overwritten if there is more than one step.
+  void emit(KernelBuilder &kb, mlir::Value dst, mlir::Value dstStride, mlir::Value src, mlir::Value srcStride,
+            mlir::Value rows, mlir::Value columns, mlir::Value firstChannel, llvm::ArrayRef<mlir::Value> tensorTiles,
+            mlir::Value tensorStride) const;
+
+private:
+  std::vector<ElementwiseStep> steps;
+  std::vector<unsigned> tensors;
+  /// Parallel to steps: L1 buffer of the step's table or vector.
+  std::vector<mlir::Value> buffers;
+  bool append(mlir::Operation *op, mlir::Value current, std::string &why);
+  bool appendBinary(mlir::Operation *op, mlir::Value current, std::string &why);
+  void addScalar(BinaryKind op, float value);
+  bool addLookup(mlir::Operation *op);
+  std::optional<size_t> tensorIndex(unsigned argument) const;
+};
+
+} // namespace tensorturbo::tile

@@ -1,0 +1,213 @@
+#include "Conversion/RelayToTile/KernelBuilder.h"
+#include <algorithm>
+
+using namespace mlir;
+using namespace tensorturbo::tile;
+
+KernelBuilder::KernelBuilder(ModuleOp module, StringRef name, Location loc, int ncore)
+    : b(module.getContext()), loc(loc), ncore(ncore) {
+  b.setInsertionPointToEnd(module.getBody());
+  func = func::FuncOp::create(b, loc, name, b.getFunctionType({}, {}));
+  Block *entry = func.addEntryBlock();
+  b.setInsertionPointToStart(entry);
+  auto id = CoreIdOp::create(b, loc, b.getI32Type());
+  core = id.getId();
+  declarations = id;
+}
+
+void KernelBuilder::finish() { func::ReturnOp::create(b, loc); }
+
+Value KernelBuilder::constant(int64_t value) {
+  return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value)));
+}
+
+std::optional<int64_t> KernelBuilder::constantOf(Value v) {
+  IntegerAttr attr;
+  if (matchPattern(v, m_Constant(&attr)))
+    return attr.getValue().getSExtValue();
+  return std::nullopt;
+}
+
+Value KernelBuilder::add(Value x, Value y) {
+  auto cx = constantOf(x), cy = constantOf(y);
+  if (cx && cy)
+    return constant(*cx + *cy);
+  if (cx && *cx == 0)
+    return y;
+  if (cy && *cy == 0)
+    return x;
+  return arith::AddIOp::create(b, loc, x, y);
+}
+
+Value KernelBuilder::sub(Value x, Value y) {
+  auto cx = constantOf(x), cy = constantOf(y);
+  if (cx && cy)
+    return constant(*cx - *cy);
+  if (cy && *cy == 0)
+    return x;
+  return arith::SubIOp::create(b, loc, x, y);
+}
+
+Value KernelBuilder::mul(Value x, Value y) {
+  auto cx = constantOf(x), cy = constantOf(y);
+  if (cx && cy)
+    return constant(*cx * *cy);
+  if ((cx && *cx == 0) || (cy && *cy == 1))
+    return x;
+  if ((cy && *cy == 0) || (cx && *cx == 1))
+    return y;
+  return arith::MulIOp::create(b, loc, x, y);
+}
+
+Value KernelBuilder::div(Value x, Value y) {
+  auto cx = constantOf(x), cy = constantOf(y);
+  if (cx && cy && *cy != 0)
+    return constant(*cx / *cy);
+  if (cy && *cy == 1)
+    return x;
+  return arith::DivUIOp::create(b, loc, x, y);
+}
+
+Value KernelBuilder::rem(Value x, Value y) {
+  auto cx = constantOf(x), cy = constantOf(y);
+  if (cy && *cy == 1)
+    return constant(0);
+  if (cx && cy && *cy != 0)
+    return constant(*cx % *cy);
+  return arith::RemUIOp::create(b, loc, x, y);
+}
+
+Value KernelBuilder::min(Value x, Value y) {
+  auto cx = constantOf(x), cy = constantOf(y);
+  if (cx && cy)
+    return constant(std::min(*cx, *cy));
+  return arith::MinSIOp::create(b, loc, x, y);
+}
+
+Value KernelBuilder::max(Value x, Value y) {
+  auto cx = constantOf(x), cy = constantOf(y);
+  if (cx && cy)
+    return constant(std::max(*cx, *cy));
+  return arith::MaxSIOp::create(b, loc, x, y);
+}
+
+Value KernelBuilder::less(Value x, Value y) {
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, x, y);
+}
+
+void KernelBuilder::loop(Value from, Value to, Value step, Body body) {
+  auto lower = constantOf(from), upper = constantOf(to), stride = constantOf(step);
+  if (lower && upper && stride) {
+    if (*lower >= *upper)
+      return;
+    if (*lower + *stride >= *upper) {
+      body(from);
+      return;
+    }
+  }
+  auto forOp = scf::ForOp::create(b, loc, from, to, step);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(forOp.getBody());
+  body(forOp.getInductionVar());
+}
+
+void KernelBuilder::when(Value condition, llvm::function_ref<void()> body) {
+  auto ifOp = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(ifOp.thenBlock());
+  body();
+}
+
+void KernelBuilder::whenElse(Value condition, llvm::function_ref<void()> body,
+                             llvm::function_ref<void()> otherwise) {
+  auto ifOp = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(ifOp.thenBlock());
+  body();
+  b.setInsertionPointToStart(ifOp.elseBlock());
+  otherwise();
+}
+
+void KernelBuilder::onMaster(llvm::function_ref<void()> body) {
+  if (ncore == 1)
+    return body();
+  when(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, core, constant(0)), body);
+}
+
+void KernelBuilder::barrier() {
+  if (ncore > 1)
+    BarrierOp::create(b, loc);
+}
+
+Value KernelBuilder::alloc(MemoryLevel level, int64_t bytes, StringRef name) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfter(declarations);
+  auto type = BufferType::get(b.getContext(), level);
+  auto op = AllocOp::create(b, loc, type, name, static_cast<uint64_t>(bytes), IntegerAttr());
+  declarations = op;
+  used[static_cast<int>(level)] += (bytes + 63) / 64 * 64;
+  return op.getBuffer();
+}
+
+Value KernelBuilder::ddr(StringRef global) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfter(declarations);
+  auto op = DdrOp::create(b, loc, BufferType::get(b.getContext(), MemoryLevel::DDR), global);
+  declarations = op;
+  return op.getBuffer();
+}
+
+Value KernelBuilder::view(Value buffer, Value offset) {
+  auto level = cast<BufferType>(buffer.getType()).getLevel();
+  return ViewOp::create(b, loc, PointerType::get(b.getContext(), level), buffer, offset);
+}
+
+void KernelBuilder::dma(Value dstBuffer, Value dstOffset, Value srcBuffer, Value srcOffset, Value bytes,
+                        int64_t maxBytes) {
+  // A descriptor carries less than 4 MiB.
+  constexpr int64_t piece = int64_t(2) << 20;
+  auto copy = [&](Value offset, Value size) {
+    DmaOp::create(b, loc, view(dstBuffer, add(dstOffset, offset)), view(srcBuffer, add(srcOffset, offset)),
+                  constant(1), size, constant(0));
+  };
+  if (maxBytes <= piece)
+    return copy(constant(0), bytes);
+  loop(constant(0), bytes, constant(piece),
+       [&](Value offset) { copy(offset, min(constant(piece), sub(bytes, offset))); });
+}
+
+void KernelBuilder::load(Value l1, Value llb, Value rows, Value columns, Value llbStride) {
+  LoadOp::create(b, loc, l1, llb, rows, columns, llbStride);
+}
+
+void KernelBuilder::store(Value llb, Value l1, Value rows, Value columns, Value llbStride) {
+  StoreOp::create(b, loc, llb, l1, rows, columns, llbStride);
+}
+
+void KernelBuilder::linear(llvm::function_ref<void(Value, Value)> move, Value count, int64_t maxCount) {
+  constexpr int64_t piece = 32768;
+  if (maxCount <= maxExtent)
+    return move(constant(0), count);
+  loop(constant(0), count, constant(piece),
+       [&](Value at) { move(mul(at, halfBytes), min(constant(piece), sub(count, at))); });
+}
+
+void KernelBuilder::loadLinear(Value l1Buffer, Value l1Offset, Value llbBuffer, Value llbOffset, Value count,
+                               int64_t maxCount) {
+  linear(
+      [&](Value offset, Value columns) {
+        load(view(l1Buffer, add(l1Offset, offset)), view(llbBuffer, add(llbOffset, offset)), constant(1), columns,
+             constant(0));
+      },
+      count, maxCount);
+}
+
+void KernelBuilder::storeLinear(Value llbBuffer, Value llbOffset, Value l1Buffer, Value l1Offset, Value count,
+                                int64_t maxCount) {
+  linear(
+      [&](Value offset, Value columns) {
+        store(view(llbBuffer, add(llbOffset, offset)), view(l1Buffer, add(l1Offset, offset)), constant(1), columns,
+              constant(0));
+      },
+      count, maxCount);
+}

@@ -1,0 +1,27 @@
+// Functions of one half as tables of 65,536 halves: every unary operator, correctly rounded, in one instruction.
+#pragma once
+#include "mlir/IR/Operation.h"
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tensorturbo::tile {
+
+/// Bytes of a table in L1.
+constexpr int64_t tableBytes = 65536 * 2;
+
+struct UnaryFunction {
+  /// Names the function and its parameters: equal names are equal functions.
+  std::string name;
+  std::function<double(double)> evaluate;
+};
+
+/// The function of a unary relay op on floats; nothing for other ops.
+std::optional<UnaryFunction> unaryFunctionOf(mlir::Operation *op);
+
+/// The table as bytes, indexed by the bit pattern of the half.
+std::vector<uint8_t> lookupTable(const UnaryFunction &function);
+
+} // namespace tensorturbo::tile

@@ -1,0 +1,161 @@
+#include "Schedule/ConvTiling.h"
+#include "Target/Target.h"
+#include <algorithm>
+
+using namespace tensorturbo;
+using namespace tensorturbo::schedule;
+
+static int64_t ceilDiv(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+static int64_t align(int64_t bytes) {
+  return ceilDiv(bytes, 64) * 64;
+}
+
+// Memory left for a kernel's own use; the margin covers alignment of the single buffers.
+static constexpr int64_t margin = 2048;
+static int64_t l1Bytes() {
+  return int64_t(target::p920().l1().size) - margin;
+}
+static int64_t imBytes() {
+  return target::p920().im().size;
+}
+static int64_t llbBytes() {
+  return int64_t(target::p920().llb().clusterShare) - 16 * 1024;
+}
+
+std::optional<ChunkPlan> schedule::chooseChunk(const WindowShape &w, int64_t outputs, int64_t fixedBytes) {
+  int64_t room = llbBytes() - fixedBytes;
+  int64_t image = align(w.height * w.inputRowBytes()) + outputs * align(w.outHeight * w.outputRowBytes());
+  if (image <= room) {
+    ChunkPlan plan;
+    // Equal chunks beat one full and one nearly empty.
+    int64_t chunks = ceilDiv(w.batch, std::min(w.batch, room / image));
+    plan.imagesPerChunk = ceilDiv(w.batch, chunks);
+    return plan;
+  }
+  for (int64_t chunks = 2; chunks <= w.outHeight; ++chunks) {
+    int64_t rows = ceilDiv(w.outHeight, chunks);
+    int64_t in = std::min(w.inputRows(rows), w.height);
+    if (align(in * w.inputRowBytes()) + outputs * align(rows * w.outputRowBytes()) <= room)
+      return ChunkPlan{1, rows};
+  }
+  return std::nullopt;
+}
+
+namespace {
+/// One candidate of the menu, sized and priced.
+struct Candidate {
+  const ConvProblem &p;
+  ConvTiling t;
+
+  bool fits() const {
+    const WindowShape &w = p.window;
+    int64_t slabRows =
+        t.gatherRows ? w.dilationWidth * (w.kernelHeight - 1) + 1 : std::min(w.inputRows(t.rows), w.height);
+    int64_t slab = align(slabRows * w.width * t.blockIn * 2);
+    int64_t tile = align(t.rows * w.outWidth * t.blockOut * 2);
+    int64_t l1 = slab + align(t.weightBlockBytes(p)) + tile * (1 + p.residuals) + align(p.epilogueBytes);
+    int64_t im = tile * (t.parts > 1 ? 2 : 1);
+    return l1 <= l1Bytes() && im <= imBytes() && slabRows * w.width <= 65535 && t.rows * w.outWidth <= 65535;
+  }
+
+  void price() {
+    const WindowShape &w = p.window;
+    static const target::Costs cost = *target::p920().costs("base");
+    int64_t images = t.chunk.imagesPerChunk, rows = t.chunk.rowsPerChunk ? t.chunk.rowsPerChunk : w.outHeight;
+    int64_t chunks = ceilDiv(w.batch, images) * ceilDiv(w.outHeight, rows);
+    int64_t tiles = images * ceilDiv(rows, t.rows);
+    int64_t tilesPerCore = ceilDiv(tiles, t.coreRows), blocksPerCore = ceilDiv(t.blocks, t.coreBlocks);
+    double pixels = double(t.rows * w.outWidth);
+    uint64_t terms = uint64_t(w.kernelHeight * w.kernelWidth * t.partIn);
+    double matrix = double(t.parts) *
+                    cost.matmulCycles(uint64_t(t.rows * w.outWidth), uint64_t(t.blockOut), terms, false);
+    double vector = double(t.parts + 1 + p.residuals) *
+                    cost.vectorCycles(uint64_t(t.rows * w.outWidth), uint64_t(t.blockOut));
+    double inRows = double(std::min(w.inputRows(t.rows), w.height));
+    double bytesPerCycle = std::min(cost.mteBytesPerCycle, cost.llbBytesPerCycle / p.ncore);
+    double elements =
+        inRows * double(w.width * t.blockIn) + double(1 + p.residuals) * pixels * double(t.blockOut);
+    double moves = cost.mteFixed * double(2 + p.residuals) + elements * 2.0 / bytesPerCycle;
+    double weights = cost.mteFixed + double(t.weightBlockBytes(p)) / bytesPerCycle;
+    // Engines do not overlap at level 0.
+    t.cycles = double(chunks * blocksPerCore) * (weights + double(tilesPerCore) * (matrix + vector + moves));
+  }
+};
+} // namespace
+
+/// Splits the reduction of a block so that no accumulator chain is longer than `limit` terms.
+static void splitReduction(const ConvProblem &p, ConvTiling &t, int64_t limit) {
+  int64_t taps = p.window.kernelHeight * p.window.kernelWidth;
+  t.parts = 1;
+  t.partIn = t.blockIn;
+  if (taps * t.blockIn <= limit)
+    return;
+  // An even number of channels per part keeps the two accumulators balanced.
+  int64_t want = ceilDiv(taps * t.blockIn, limit);
+  for (int64_t parts = want; parts <= t.blockIn; ++parts)
+    if (t.blockIn % parts == 0) {
+      t.parts = parts;
+      t.partIn = t.blockIn / parts;
+      return;
+    }
+}
+
+std::optional<ConvTiling> schedule::chooseConvTiling(const ConvProblem &p, std::string &why) {
+  const WindowShape &w = p.window;
+  bool gather = w.strideHeight != w.strideWidth || w.dilationHeight != w.dilationWidth;
+  std::optional<ConvTiling> best;
+
+  // Blocks of output channels. For grouped convolutions neighbouring groups are merged into one dense block
+  // with zeros off the diagonal, up to 32 channels.
+  int64_t groupIn = w.channels / p.groups, groupOut = w.outChannels / p.groups;
+  int64_t merged = 1;
+  if (p.groups > 1)
+    for (int64_t m = 1; m <= p.groups; ++m)
+      if (p.groups % m == 0 && m * groupOut <= 32 && m * groupIn <= 64)
+        merged = m;
+  int64_t inputOfBlock = p.groups > 1 ? merged * groupIn : w.channels;
+  int64_t outputOfGroup = p.groups > 1 ? merged * groupOut : w.outChannels;
+
+  for (int64_t blockOut :
+       std::initializer_list<int64_t>{256, 128, 64, 48, 32, 16, 8, 4, 2, 1, outputOfGroup}) {
+    if (blockOut > outputOfGroup || (p.groups > 1 && outputOfGroup % blockOut != 0) || blockOut > 256)
+      continue;
+    for (int64_t coreBlocks = 1; coreBlocks <= p.ncore; coreBlocks *= 2) {
+      Candidate c{p, {}};
+      c.t.gatherRows = gather;
+      c.t.blockOut = blockOut;
+      c.t.blockIn = inputOfBlock;
+      c.t.blocksPerInput = p.groups > 1 ? outputOfGroup / blockOut : 0;
+      c.t.blocks = p.groups > 1 ? w.outChannels / blockOut : ceilDiv(w.outChannels, blockOut);
+      c.t.coreBlocks = coreBlocks;
+      c.t.coreRows = p.ncore / coreBlocks;
+      splitReduction(p, c.t, 2304);
+      int64_t block = align(c.t.weightBlockBytes(p)), allWeights = block * c.t.blocks;
+      // Weights take what they need of LLB, at most half of it unless one block is larger.
+      int64_t weightRoom = std::max(block, std::min(allWeights, llbBytes() / 2));
+      auto chunk = chooseChunk(w, 1 + p.residuals, weightRoom + align(p.epilogueBytes));
+      if (!chunk)
+        continue;
+      c.t.chunk = *chunk;
+      c.t.blocksPerGroup = std::min(c.t.blocks, weightRoom / block);
+      int64_t rowsInChunk = chunk->rowsPerChunk ? chunk->rowsPerChunk : w.outHeight;
+      int64_t mostRows = gather ? 1 : std::min<int64_t>(rowsInChunk, 64);
+      for (int64_t rows = 1; rows <= mostRows; ++rows) {
+        c.t.rows = rows;
+        if (!c.fits())
+          break;
+        c.price();
+        if (!best || c.t.cycles < best->cycles)
+          best = c.t;
+      }
+    }
+  }
+  if (!best)
+    why = "no tile of one output row fits L1 (" + std::to_string(target::p920().l1().size) +
+          " bytes) and IM (" + std::to_string(imBytes()) + " bytes): input row of " +
+          std::to_string(w.inputRowBytes()) + " bytes, kernel " + std::to_string(w.kernelHeight) + "x" +
+          std::to_string(w.kernelWidth) + "x" + std::to_string(inputOfBlock);
+  return best;
+}

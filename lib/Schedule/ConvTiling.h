@@ -1,0 +1,74 @@
+// Chooses how a convolution (or dense layer) is cut over LLB chunks, cores and matrix-engine tiles.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tensorturbo::schedule {
+
+/// A window operator on an NHWC feature map. Extents in elements, FP16.
+struct WindowShape {
+  int64_t batch = 1, height = 1, width = 1, channels = 1;
+  int64_t outHeight = 1, outWidth = 1, outChannels = 1;
+  int64_t kernelHeight = 1, kernelWidth = 1;
+  int64_t strideHeight = 1, strideWidth = 1;
+  int64_t dilationHeight = 1, dilationWidth = 1;
+  int64_t top = 0, left = 0, bottom = 0, right = 0;
+
+  int64_t extentHeight() const { return dilationHeight * (kernelHeight - 1) + 1; }
+  int64_t extentWidth() const { return dilationWidth * (kernelWidth - 1) + 1; }
+  int64_t inputRowBytes() const { return width * channels * 2; }
+  int64_t outputRowBytes() const { return outWidth * outChannels * 2; }
+  /// Input rows that `rows` output rows read (padding included).
+  int64_t inputRows(int64_t rows) const { return (rows - 1) * strideHeight + extentHeight(); }
+};
+
+/// How much of the batch lies in LLB at once: whole images, or bands of output rows of one image.
+struct ChunkPlan {
+  int64_t imagesPerChunk = 1;
+  /// 0: whole images.
+  int64_t rowsPerChunk = 0;
+};
+
+struct ConvProblem {
+  WindowShape window;
+  int64_t groups = 1;
+  /// Tensors of the output's shape that the epilogue reads (residuals).
+  int64_t residuals = 0;
+  /// Bytes of L1 that the epilogue needs besides (tables, vectors).
+  int64_t epilogueBytes = 0;
+  int ncore = 8;
+};
+
+struct ConvTiling {
+  ChunkPlan chunk;
+  /// Output rows of a tile.
+  int64_t rows = 1;
+  /// Output channels of a weight block; input channels it reads and, for grouped convolutions, how many
+  /// consecutive blocks read the same input channels (0: all blocks do).
+  int64_t blockOut = 64, blockIn = 0, blocksPerInput = 0;
+  int64_t blocks = 1;
+  /// The reduction is cut into this many parts of `partIn` input channels each; the vector engine adds them.
+  int64_t parts = 1, partIn = 0;
+  /// Cores = coreRows * coreBlocks: the former share out tiles, the latter weight blocks.
+  int64_t coreRows = 8, coreBlocks = 1;
+  /// Weight blocks that lie in LLB at once.
+  int64_t blocksPerGroup = 1;
+  /// Rows are gathered one by one because strides or dilations of the two axes differ.
+  bool gatherRows = false;
+  /// Estimated cycles of the slowest core, to compare tilings.
+  double cycles = 0;
+
+  /// Bytes of one packed weight block: parts * kernel * partIn * blockOut halves.
+  int64_t weightBlockBytes(const ConvProblem &p) const {
+    return parts * p.window.kernelHeight * p.window.kernelWidth * partIn * blockOut * 2;
+  }
+};
+
+/// The best tiling by the cost estimate, or nothing with the rule that no tiling meets in `why`.
+std::optional<ConvTiling> chooseConvTiling(const ConvProblem &problem, std::string &why);
+
+/// Largest chunk whose input, `outputs` tensors of the output's shape and `fixedBytes` fit LLB.
+std::optional<ChunkPlan> chooseChunk(const WindowShape &w, int64_t outputs, int64_t fixedBytes);
+
+} // namespace tensorturbo::schedule
