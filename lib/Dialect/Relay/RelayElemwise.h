@@ -1,0 +1,6 @@
+// Element-wise operators: the generated op classes.
+#pragma once
+#include "Dialect/Relay/RelayDialect.h"
+
+#define GET_OP_CLASSES
+#include "Dialect/Relay/RelayElemwise.h.inc"

@@ -1,0 +1,6 @@
+// Matrix products, normalisation, activation, padding: the generated op classes.
+#pragma once
+#include "Dialect/Relay/RelayDialect.h"
+
+#define GET_OP_CLASSES
+#include "Dialect/Relay/RelayNn.h.inc"

@@ -1,0 +1,6 @@
+// Pooling and resizing: the generated op classes.
+#pragma once
+#include "Dialect/Relay/RelayDialect.h"
+
+#define GET_OP_CLASSES
+#include "Dialect/Relay/RelayPool.h.inc"
