@@ -1,7 +1,7 @@
 #include "Support/File.h"
+#include <array>
 #include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -57,10 +57,33 @@ static bool writeAll(int fd, ByteSpan bytes) {
   return true;
 }
 
+/// Names of unfinished files. More at a time than there is room for are not guarded.
+static std::array<std::atomic<const char *>, 16> unfinished{};
+
+UnfinishedFile::UnfinishedFile(std::string name) : path(std::move(name)) {
+  for (size_t i = 0; i < unfinished.size() && slot < 0; ++i) {
+    const char *empty = nullptr;
+    if (unfinished[i].compare_exchange_strong(empty, path.c_str()))
+      slot = static_cast<int>(i);
+  }
+}
+
+UnfinishedFile::~UnfinishedFile() {
+  if (slot >= 0)
+    unfinished[static_cast<size_t>(slot)] = nullptr;
+}
+
+void tensorturbo::removeUnfinishedFiles() noexcept {
+  for (const std::atomic<const char *> &entry : unfinished)
+    if (const char *path = entry.load())
+      unlink(path);
+}
+
 bool tensorturbo::writeFileAtomically(const std::string &path, const std::vector<ByteSpan> &pieces,
                                       Diagnostics &diags) {
   static std::atomic<unsigned> counter{0};
   std::string temporary = path + ".tmp" + std::to_string(getpid()) + "." + std::to_string(counter++);
+  UnfinishedFile guard(temporary);
   int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) {
     diags.userError(reason("cannot write", path), {}, "check that the folder exists and is writable");

@@ -39,4 +39,20 @@ using ByteSpan = std::string_view;
 /// renames it. On failure (unwritable folder, full disk ...) nothing is left and an old `path` is unharmed.
 bool writeFileAtomically(const std::string &path, const std::vector<ByteSpan> &pieces, Diagnostics &diags);
 
+/// Says, for the time of its scope, that a file is only half of something.
+class UnfinishedFile {
+public:
+  explicit UnfinishedFile(std::string path);
+  ~UnfinishedFile();
+  UnfinishedFile(const UnfinishedFile &) = delete;
+  UnfinishedFile &operator=(const UnfinishedFile &) = delete;
+
+private:
+  const std::string path;
+  int slot = -1;
+};
+
+/// Deletes all unfinished files: for the signal handler of a program that ends. Async-signal-safe.
+void removeUnfinishedFiles() noexcept;
+
 } // namespace tensorturbo

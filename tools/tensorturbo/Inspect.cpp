@@ -1,0 +1,91 @@
+#include "Commands.h"
+#include "runtime/ObjectFile.h"
+#include <cstdio>
+
+using namespace tensorturbo;
+using runtime::Metadata;
+using runtime::ObjectFile;
+
+static void printTensors(const char *title, const std::vector<runtime::TensorSpec> &list) {
+  std::printf("\n%s\n", title);
+  for (const runtime::TensorSpec &t : list)
+    std::printf("  %-32s %-28s at 0x%08x as %s, %s\n", cli::plain(t.name).c_str(),
+                cli::typeText(t.shape, t.dtype).c_str(), t.buffer.address, dtypeName(t.buffer.dtype),
+                cli::sizeText(t.buffer.bytes).c_str());
+}
+
+static void printSegments(const ObjectFile &object) {
+  std::printf("\nLoadable segments (entry 0x%08x)\n", object.entry);
+  for (const runtime::Segment &s : object.segments)
+    std::printf("  %-32s 0x%08x..0x%08x %s%s, %s\n", cli::plain(s.name).c_str(), s.address,
+                s.address + (s.memorySize ? s.memorySize - 1 : 0), s.executable ? "code" : "data",
+                s.writable ? ", writable" : "", cli::sizeText(s.memorySize).c_str());
+  std::printf("\nSections\n");
+  for (const auto &[name, bytes] : object.sections)
+    std::printf("  %-32s %s\n", cli::plain(name).c_str(), cli::sizeText(bytes.size()).c_str());
+}
+
+static void printSteps(const Metadata &meta) {
+  std::printf("\nA run\n");
+  for (const runtime::RunSegment &s : meta.segments)
+    std::printf("  %-32s %zu nodes\n",
+                s.onHost ? ("host function " + cli::plain(s.symbol)).c_str()
+                         : ("NPU segment " + std::to_string(s.index)).c_str(),
+                s.nodes.size());
+}
+
+static void printNodes(const Metadata &meta, bool all) {
+  std::map<std::string, size_t> counts;
+  for (const runtime::NodeInfo &n : meta.nodes)
+    ++counts[n.where];
+  std::printf("\nNodes of the source model\n");
+  for (const auto &[where, count] : counts)
+    std::printf("  %-32s %zu\n", cli::plain(where).c_str(), count);
+  std::printf(all ? "\n" : counts.count("host") ? "\nOn the host\n" : "");
+  for (const runtime::NodeInfo &n : meta.nodes)
+    if (all || n.where == "host")
+      std::printf("  %-8s %-32s %-24s %s\n", cli::plain(n.where).c_str(), cli::plain(n.name).c_str(),
+                  cli::plain(n.op).c_str(), cli::plain(n.reason).c_str());
+}
+
+static void inspect(const std::string &path, bool allNodes, bool asJson, Diagnostics &diags) {
+  auto object = ObjectFile::read(path, diags);
+  if (!object)
+    return;
+  auto meta = Metadata::fromJson(object->sectionText(runtime::section::meta), diags);
+  if (!meta)
+    return;
+  if (asJson) {
+    std::printf("%s\n", meta->toJson().c_str());
+    return;
+  }
+  std::printf("%s\n  made by %s from %s\n  kernel %s, target %s, %d cores, graph schedule level %d\n",
+              cli::plain(path).c_str(), cli::plain(meta->producer).c_str(),
+              cli::plain(meta->sourcePath).c_str(), cli::plain(meta->kernel).c_str(), meta->target.c_str(),
+              meta->ncore, meta->graphScheduleLevel);
+  for (const auto &[name, value] : meta->options)
+    std::printf("  option %s = %s\n", cli::plain(name).c_str(), cli::plain(value).c_str());
+  printTensors("Inputs", meta->inputs);
+  printTensors("Outputs", meta->outputs);
+  printSegments(*object);
+  printSteps(*meta);
+  printNodes(*meta, allNodes);
+}
+
+void cli::addInspect(CLI::App &app, int &exitCode) {
+  struct Arguments {
+    std::string object;
+    bool nodes = false, json = false;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App *command = app.add_subcommand("inspect", "Show what is in an object file");
+  command->add_option("object", arguments->object, "the .stcobj file")->required();
+  command->add_flag("--nodes", arguments->nodes,
+                    "list every node of the source model, not only those on the host");
+  command->add_flag("--json", arguments->json, "print the metadata as JSON");
+  command->callback([arguments, &exitCode] {
+    Diagnostics diags;
+    inspect(arguments->object, arguments->nodes, arguments->json, diags);
+    exitCode = finish(diags);
+  });
+}

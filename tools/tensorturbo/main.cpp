@@ -1,0 +1,57 @@
+// The user's command line tool: compile, run, inspect and pack models.
+#include "Commands.h"
+#include "Support/File.h"
+#include <csignal>
+#include <cstdio>
+#include <new>
+
+using namespace tensorturbo;
+
+/// Leaves nothing half-written, then ends as the signal would have.
+static void onSignal(int number) {
+  removeUnfinishedFiles();
+  std::signal(number, SIG_DFL);
+  std::raise(number);
+}
+
+static int runTool(int argc, char **argv) {
+  int exitCode = 0;
+  CLI::App app{"TensorTurbo compiles neural networks for the STCP920 NPU and runs them on a simulated chip.",
+               "tensorturbo"};
+  app.set_version_flag("--version", "tensorturbo " TT_VERSION);
+  app.require_subcommand(1);
+  app.failure_message([](const CLI::App *, const CLI::Error &e) {
+    return "error: " + std::string(e.what()) +
+           "\n  hint: 'tensorturbo COMMAND --help' tells how it is used\n";
+  });
+  cli::addCompile(app, exitCode);
+  cli::addRun(app, exitCode);
+  cli::addInspect(app, exitCode);
+  cli::addPack(app, exitCode);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &e) {
+    // Help and version are no failures; everything else is the user's.
+    return app.exit(e) == 0 ? 0 : 1;
+  }
+  return exitCode;
+}
+
+int main(int argc, char **argv) {
+  for (int number : {SIGINT, SIGTERM, SIGHUP})
+    std::signal(number, onSignal);
+  // A full or closed standard output shows as a failed write, not as a silent end.
+  std::signal(SIGPIPE, SIG_IGN);
+  int exitCode;
+  try {
+    exitCode = runTool(argc, argv);
+  } catch (const std::bad_alloc &) {
+    std::fputs("resource error: out of memory\n", stderr);
+    exitCode = 2;
+  }
+  if (std::fflush(stdout) != 0 && exitCode == 0) {
+    std::perror("error: cannot write to standard output");
+    exitCode = 1;
+  }
+  return exitCode;
+}
