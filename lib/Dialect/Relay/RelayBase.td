@@ -90,9 +90,12 @@ class C<int n, string p, string t, list<string> v = []> {
 def Relay_ElementwiseUnary : NativeOpTrait<"ElementwiseUnary"> { let cppNamespace = "::tensorturbo::relay"; }
 def Relay_ElementwiseBinary : NativeOpTrait<"ElementwiseBinary"> { let cppNamespace = "::tensorturbo::relay"; }
 
+// Checks the numbered constraints before MLIR compares inferred with actual types, whose own message says less.
+def Relay_Checked : NativeOpTrait<"Checked"> { let cppNamespace = "::tensorturbo::relay"; }
+
 // One row of the op table. Relay's order of attributes is the order in `arguments`.
 class Relay_Op<string mn, list<Trait> traits = []>
-    : Op<Relay_Dialect, mn, !listconcat(traits, [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>])> {
+    : Op<Relay_Dialect, mn, !listconcat([Relay_Checked], traits, [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>])> {
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "::mlir::TypeRange":$types, "::mlir::ValueRange":$operands,
                                 CArg<"::llvm::ArrayRef<::mlir::NamedAttribute>", "{}">:$attributes), [{

@@ -19,6 +19,16 @@ namespace tensorturbo::relay {
 template <typename Op> class ElementwiseUnary : public mlir::OpTrait::TraitBase<Op, ElementwiseUnary> {};
 /// Marks operators that work element by element on two inputs, broadcast as NumPy does.
 template <typename Op> class ElementwiseBinary : public mlir::OpTrait::TraitBase<Op, ElementwiseBinary> {};
+/// Verifies the constraints of the op table: every violation is reported.
+template <typename Op> class Checked : public mlir::OpTrait::TraitBase<Op, Checked> {
+public:
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) {
+    llvm::SmallVector<mlir::Type> types;
+    return Op::inferReturnTypes(op->getContext(), op->getLoc(), op->getOperands(),
+                                op->getDiscardableAttrDictionary(), op->getPropertiesStorage(),
+                                op->getRegions(), types);
+  }
+};
 
 /// Whether a type is a static ranked tensor of f16, bf16, f32, f64, i1 (bool), i8..i64 or ui8..ui64.
 bool isRelayTensor(mlir::Type type);
