@@ -294,7 +294,8 @@ static bool checkRecord(const ElfReader &elf, const Elf32_Shdr &header, std::str
                     {}, "compile the model again, or install the newer version");
     return false;
   }
-  if (record.covered != header.sh_offset || header.sh_offset + sizeof record != file.size()) {
+  if (record.version == 0 || record.reserved != 0 || record.covered != header.sh_offset ||
+      header.sh_offset + sizeof record != file.size()) {
     diags.userError(what + " is corrupted: it should have " + std::to_string(record.covered + sizeof record) +
                     " bytes, but has " + std::to_string(file.size()));
     return false;

@@ -14,6 +14,21 @@ static void onSignal(int number) {
   std::raise(number);
 }
 
+/// CLI11 only says that a command is missing; this names the nearest one.
+static void checkCommand(const CLI::App &app, const std::string &word, Diagnostics &diags) {
+  std::vector<std::string> names;
+  std::string list;
+  for (const CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; })) {
+    if (command->get_name() == word)
+      return;
+    names.push_back(command->get_name());
+    list += (list.empty() ? "" : ", ") + command->get_name();
+  }
+  std::string near = nearestName(word, names);
+  diags.userError("unknown command " + quoteForMessage(word), {},
+                  near.empty() ? "commands are: " + list : "did you mean " + quoteForMessage(near) + "?");
+}
+
 static int runTool(int argc, char **argv) {
   int exitCode = 0;
   CLI::App app{"TensorTurbo compiles neural networks for the STCP920 NPU and runs them on a simulated chip.",
@@ -28,6 +43,11 @@ static int runTool(int argc, char **argv) {
   cli::addRun(app, exitCode);
   cli::addInspect(app, exitCode);
   cli::addPack(app, exitCode);
+  Diagnostics diags;
+  if (argc > 1 && argv[1][0] != '-')
+    checkCommand(app, argv[1], diags);
+  if (diags.hasErrors())
+    return cli::finish(diags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &e) {
