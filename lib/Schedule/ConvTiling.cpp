@@ -141,7 +141,7 @@ std::optional<ConvTiling> schedule::chooseConvTiling(const ConvProblem &p, std::
       c.t.chunk = *chunk;
       c.t.blocksPerGroup = std::min(c.t.blocks, weightRoom / block);
       int64_t rowsInChunk = chunk->rowsPerChunk ? chunk->rowsPerChunk : w.outHeight;
-      int64_t mostRows = gather ? 1 : std::min<int64_t>(rowsInChunk, 64);
+      int64_t mostRows = gather ? 1 : std::min<int64_t>(rowsInChunk, std::max<int64_t>(64, 1024 / w.outWidth));
       for (int64_t rows = 1; rows <= mostRows; ++rows) {
         c.t.rows = rows;
         if (!c.fits())

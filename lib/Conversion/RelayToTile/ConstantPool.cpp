@@ -26,7 +26,7 @@ std::string ConstantPool::add(std::vector<uint8_t> bytes, StringRef hint) {
 std::vector<uint8_t> tile::halvesOf(ArrayRef<float> values) {
   std::vector<uint8_t> bytes(values.size() * 2);
   for (size_t i = 0; i < values.size(); ++i) {
-    uint16_t h = numerics::halfFromFloat(values[i]);
+    uint16_t h = numerics::roundToHalf(values[i]);
     std::memcpy(&bytes[2 * i], &h, 2);
   }
   return bytes;
@@ -50,7 +50,7 @@ std::vector<float> tile::floatsOf(const Constant &c) {
     for (size_t i = 0; i < out.size(); ++i) {
       uint16_t h;
       std::memcpy(&h, c.data + 2 * i, 2);
-      out[i] = numerics::floatFromHalf(h);
+      out[i] = numerics::halfToFloat(h);
     }
   return out;
 }

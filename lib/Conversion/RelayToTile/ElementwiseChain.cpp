@@ -11,10 +11,12 @@ using namespace tensorturbo::tile;
 using Kind = ElementwiseStep::Kind;
 
 static float asHalf(double value) {
-  return numerics::floatFromHalf(numerics::halfFromFloat(static_cast<float>(value)));
+  return numerics::halfToFloat(numerics::roundToHalf(static_cast<float>(value)));
 }
 
-static ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
+static ArrayRef<int64_t> shapeOf(Value v) {
+  return cast<RankedTensorType>(v.getType()).getShape();
+}
 
 /// The constant as one value per channel of `shape` (its last axis): scalars are not vectors.
 static std::optional<std::vector<float>> channelVector(Value operand, ArrayRef<int64_t> shape) {
@@ -36,7 +38,7 @@ static std::optional<float> scalarOf(Value operand) {
 }
 
 void ElementwiseChain::addScalar(BinaryKind op, float value) {
-  ElementwiseStep step{Kind::Scalar};
+  ElementwiseStep step(Kind::Scalar);
   step.op = op;
   step.scalar = asHalf(value);
   steps.push_back(std::move(step));
@@ -46,7 +48,7 @@ bool ElementwiseChain::addLookup(Operation *op) {
   auto function = unaryFunctionOf(op);
   if (!function)
     return false;
-  ElementwiseStep step{Kind::Lookup};
+  ElementwiseStep step(Kind::Lookup);
   step.function = std::move(*function);
   steps.push_back(std::move(step));
   return true;
@@ -66,7 +68,7 @@ bool ElementwiseChain::appendBinary(Operation *op, Value current, std::string &w
   Value lhs = op->getOperand(0), rhs = op->getOperand(1);
   bool reversed = lhs != current;
   Value other = reversed ? lhs : rhs;
-  ElementwiseStep step{};
+  ElementwiseStep step(Kind::Scalar);
   step.op = kind;
   step.reversed = reversed && subtract;
 
@@ -76,19 +78,18 @@ bool ElementwiseChain::appendBinary(Operation *op, Value current, std::string &w
     return true;
   }
   auto recip = [&](Kind where, unsigned argument) {
-    ElementwiseStep r{where};
+    ElementwiseStep r(where);
     r.function = reciprocal();
     r.argument = argument;
     steps.push_back(std::move(r));
   };
   if (auto scalar = scalarOf(other)) {
     float c = *scalar;
-    if (divide && reversed) {
-      steps.push_back({Kind::Lookup, BinaryKind::mul, 0, {}, 0, false,
-                       {"divide_" + std::to_string(c), [c](double x) { return c / x; }}});
-    } else if (divide) {
-      steps.push_back({Kind::Lookup, BinaryKind::mul, 0, {}, 0, false,
-                       {"divided_by_" + std::to_string(c), [c](double x) { return x / c; }}});
+    if (divide) {
+      ElementwiseStep quotient(Kind::Lookup);
+      quotient.function = {(reversed ? "quotient_of_" : "quotient_by_") + std::to_string(c),
+                           [c, reversed](double x) { return reversed ? c / x : x / c; }};
+      steps.push_back(std::move(quotient));
     } else if (subtract && reversed) {
       addScalar(BinaryKind::mul, -1);
       addScalar(BinaryKind::add, c);
@@ -115,17 +116,23 @@ bool ElementwiseChain::appendBinary(Operation *op, Value current, std::string &w
     return true;
   }
   auto argument = dyn_cast<BlockArgument>(other);
-  if (!argument) {
+  if (!argument && !anyOperand) {
     why = "operand of " + op->getName().getStringRef().str() +
           " must be a tensor of the result's shape, a scalar or one value per channel";
     return false;
   }
   if (shapeOf(other) != shape) {
-    why = "operands of " + op->getName().getStringRef().str() + " must have equal shapes (broadcast of a computed tensor)";
+    why = "operands of " + op->getName().getStringRef().str() +
+          " must have equal shapes (broadcast of a computed tensor)";
     return false;
   }
-  step.argument = argument.getArgNumber();
-  if (!tensorIndex(step.argument))
+  step.argument = argument && !anyOperand ? argument.getArgNumber() : 0;
+  bool seen = tensorIndex(step.argument).has_value();
+  if (seen && (divide || inverted(step.argument))) {
+    why = "a tensor that is a divisor must be used once within a fused function";
+    return false;
+  }
+  if (!seen)
     tensors.push_back(step.argument);
   if (divide)
     recip(reversed ? Kind::Lookup : Kind::LookupTensor, step.argument);
@@ -135,7 +142,8 @@ bool ElementwiseChain::appendBinary(Operation *op, Value current, std::string &w
 }
 
 bool ElementwiseChain::append(Operation *op, Value current, std::string &why) {
-  if (isa<relay::AddOp, relay::SubtractOp, relay::MultiplyOp, relay::DivideOp, relay::MaximumOp, relay::MinimumOp>(op))
+  if (isa<relay::AddOp, relay::SubtractOp, relay::MultiplyOp, relay::DivideOp, relay::MaximumOp,
+          relay::MinimumOp>(op))
     return appendBinary(op, current, why);
   if (isa<relay::ReluOp>(op)) {
     addScalar(BinaryKind::max, 0);
@@ -158,7 +166,7 @@ bool ElementwiseChain::append(Operation *op, Value current, std::string &why) {
       why = op->getName().getStringRef().str() + " must have a constant vector along the last axis";
       return false;
     }
-    ElementwiseStep step{Kind::Vector};
+    ElementwiseStep step(Kind::Vector);
     step.op = kind;
     step.vector = floatsOf(*vector);
     steps.push_back(std::move(step));
@@ -211,6 +219,28 @@ std::optional<ElementwiseChain> ElementwiseChain::analyse(func::FuncOp func, Val
     current = op.getResult(0);
   }
   return chain;
+}
+
+std::string ElementwiseChain::whyNot(Operation *op) {
+  ElementwiseChain chain;
+  chain.anyOperand = true;
+  std::string why;
+  for (Value operand : op->getOperands())
+    if (!relay::constantOf(operand) && shapeOf(operand) == shapeOf(op->getResult(0))) {
+      chain.append(op, operand, why);
+      return why;
+    }
+  return "no computed operand has the shape of the result";
+}
+
+bool ElementwiseChain::perChannel() const {
+  return llvm::any_of(steps, [](const ElementwiseStep &s) { return s.kind == Kind::Vector; });
+}
+
+bool ElementwiseChain::inverted(unsigned argument) const {
+  return llvm::any_of(steps, [&](const ElementwiseStep &s) {
+    return s.kind == Kind::LookupTensor && s.argument == argument;
+  });
 }
 
 std::optional<size_t> ElementwiseChain::tensorIndex(unsigned argument) const {
@@ -266,8 +296,9 @@ void ElementwiseChain::prepare(KernelBuilder &kb, ConstantPool &pool) {
     kb.loadLinear(l1, kb.constant(0), llb, kb.constant(0), kb.constant(size / 2), size / 2);
 }
 
-void ElementwiseChain::emit(KernelBuilder &kb, Value dst, Value dstStride, Value src, Value srcStride, Value rows,
-                            Value columns, Value firstChannel, ArrayRef<Value> tensorTiles, Value tensorStride) const {
+void ElementwiseChain::emit(KernelBuilder &kb, Value dst, Value dstStride, Value src, Value srcStride,
+                            Value rows, Value columns, Value firstChannel, ArrayRef<Value> tensorTiles,
+                            Value tensorStride) const {
   OpBuilder &b = kb.builder();
   Location loc = kb.location();
   if (steps.empty()) {
@@ -278,14 +309,15 @@ void ElementwiseChain::emit(KernelBuilder &kb, Value dst, Value dstStride, Value
     const ElementwiseStep &s = steps[i];
     bool last = i + 1 == steps.size();
     Value to = last ? dst : src, toStride = last ? dstStride : srcStride;
-    FloatAttr scalar = b.getF32FloatAttr(s.scalar);
+    llvm::APFloat scalar(s.scalar);
     switch (s.kind) {
     case Kind::Scalar:
       BinaryScalarOp::create(b, loc, s.op, scalar, to, src, rows, columns, toStride, srcStride);
       break;
     case Kind::Vector: {
       Value vector = kb.view(buffers[i], kb.mul(firstChannel, halfBytes));
-      BinaryVectorOp::create(b, loc, s.op, Axis::columns, to, src, vector, rows, columns, toStride, srcStride);
+      BinaryVectorOp::create(b, loc, s.op, Axis::columns, to, src, vector, rows, columns, toStride,
+                             srcStride);
       break;
     }
     case Kind::Self:
@@ -304,7 +336,8 @@ void ElementwiseChain::emit(KernelBuilder &kb, Value dst, Value dstStride, Value
       break;
     case Kind::LookupTensor: {
       Value tensor = tensorTiles[*tensorIndex(s.argument)];
-      LookupOp::create(b, loc, tensor, tensor, kb.view(buffers[i]), rows, columns, tensorStride, tensorStride);
+      LookupOp::create(b, loc, tensor, tensor, kb.view(buffers[i]), rows, columns, tensorStride,
+                       tensorStride);
       break;
     }
     }

@@ -1,5 +1,5 @@
-// The element-wise operators of a primitive function that follow its first operator (or are all of it), as steps
-// on one tile: each takes the value so far and a constant, a vector per channel or another tensor.
+// The element-wise operators of a primitive function that follow its first operator (or are all of it), as
+// steps on one tile: each takes the value so far and a constant, a vector per channel or another tensor.
 #pragma once
 #include "Conversion/RelayToTile/ConstantPool.h"
 #include "Conversion/RelayToTile/KernelBuilder.h"
@@ -13,6 +13,7 @@ namespace tensorturbo::tile {
 struct ElementwiseStep {
   /// Self: value op value. LookupTensor: the function is applied to the tensor's tile, in place.
   enum class Kind { Scalar, Vector, Tensor, Self, Lookup, LookupTensor } kind;
+  explicit ElementwiseStep(Kind kind) : kind(kind) {}
   BinaryKind op = BinaryKind::add;
   float scalar = 0;
   /// Vector: one value per channel (last axis).
@@ -26,8 +27,14 @@ struct ElementwiseStep {
 class ElementwiseChain {
 public:
   /// The steps from `start` to the function's return. On failure `why` holds the rule that was broken.
-  static std::optional<ElementwiseChain> analyse(mlir::func::FuncOp func, mlir::Value start, std::string &why);
+  static std::optional<ElementwiseChain> analyse(mlir::func::FuncOp func, mlir::Value start,
+                                                 std::string &why);
 
+  /// Why a single operator of main cannot be a step; empty if it can.
+  static std::string whyNot(mlir::Operation *op);
+
+  /// Whether a step needs to know the channel of a column.
+  bool perChannel() const;
   /// Arguments of the function that steps read as tensors of the result's shape, in order of use, each once.
   const std::vector<unsigned> &tensorArguments() const { return tensors; }
   /// Bytes of L1 that tables and vectors need.
@@ -37,23 +44,26 @@ public:
   /// Brings tables and vectors to every core's L1; call once, in front of the kernel's loops.
   void prepare(KernelBuilder &kb, ConstantPool &pool);
 
-  /// Computes rows x columns elements from `src` to `dst`; strides in bytes. `tensors[i]` points to the tile of
-  /// tensorArguments()[i] in L1 with `tensorStride`. `firstChannel` is the channel of column 0. `src` is
+  /// Computes rows x columns elements from `src` to `dst`; strides in bytes. `tensors[i]` points to the tile
+  /// of tensorArguments()[i] in L1 with `tensorStride`. `firstChannel` is the channel of column 0. `src` is
   /// overwritten if there is more than one step.
   void emit(KernelBuilder &kb, mlir::Value dst, mlir::Value dstStride, mlir::Value src, mlir::Value srcStride,
-            mlir::Value rows, mlir::Value columns, mlir::Value firstChannel, llvm::ArrayRef<mlir::Value> tensorTiles,
-            mlir::Value tensorStride) const;
+            mlir::Value rows, mlir::Value columns, mlir::Value firstChannel,
+            llvm::ArrayRef<mlir::Value> tensorTiles, mlir::Value tensorStride) const;
 
 private:
   std::vector<ElementwiseStep> steps;
   std::vector<unsigned> tensors;
   /// Parallel to steps: L1 buffer of the step's table or vector.
   std::vector<mlir::Value> buffers;
+  /// Outside of a fused function every tensor may be an operand.
+  bool anyOperand = false;
   bool append(mlir::Operation *op, mlir::Value current, std::string &why);
   bool appendBinary(mlir::Operation *op, mlir::Value current, std::string &why);
   void addScalar(BinaryKind op, float value);
   bool addLookup(mlir::Operation *op);
   std::optional<size_t> tensorIndex(unsigned argument) const;
+  bool inverted(unsigned argument) const;
 };
 
 } // namespace tensorturbo::tile

@@ -15,7 +15,9 @@ KernelBuilder::KernelBuilder(ModuleOp module, StringRef name, Location loc, int 
   declarations = id;
 }
 
-void KernelBuilder::finish() { func::ReturnOp::create(b, loc); }
+void KernelBuilder::finish() {
+  func::ReturnOp::create(b, loc);
+}
 
 Value KernelBuilder::constant(int64_t value) {
   return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value)));
@@ -196,8 +198,8 @@ void KernelBuilder::loadLinear(Value l1Buffer, Value l1Offset, Value llbBuffer, 
                                int64_t maxCount) {
   linear(
       [&](Value offset, Value columns) {
-        load(view(l1Buffer, add(l1Offset, offset)), view(llbBuffer, add(llbOffset, offset)), constant(1), columns,
-             constant(0));
+        load(view(l1Buffer, add(l1Offset, offset)), view(llbBuffer, add(llbOffset, offset)), constant(1),
+             columns, constant(0));
       },
       count, maxCount);
 }
@@ -206,8 +208,8 @@ void KernelBuilder::storeLinear(Value llbBuffer, Value llbOffset, Value l1Buffer
                                 int64_t maxCount) {
   linear(
       [&](Value offset, Value columns) {
-        store(view(llbBuffer, add(llbOffset, offset)), view(l1Buffer, add(l1Offset, offset)), constant(1), columns,
-              constant(0));
+        store(view(llbBuffer, add(llbOffset, offset)), view(l1Buffer, add(l1Offset, offset)), constant(1),
+              columns, constant(0));
       },
       count, maxCount);
 }

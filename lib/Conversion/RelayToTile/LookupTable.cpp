@@ -14,7 +14,10 @@ static const llvm::StringMap<double (*)(double)> &simpleFunctions() {
   static const llvm::StringMap<F> table = {
       {"relay.abs", [](double x) { return std::fabs(x); }},
       {"relay.negative", [](double x) { return -x; }},
-      {"relay.sign", [](double x) { return std::isnan(x) ? x : x > 0 ? 1.0 : x < 0 ? -1.0 : x; }},
+      {"relay.sign", [](double x) { return std::isnan(x) ? x
+                                           : x > 0       ? 1.0
+                                           : x < 0       ? -1.0
+                                                         : x; }},
       {"relay.floor", [](double x) { return std::floor(x); }},
       {"relay.ceil", [](double x) { return std::ceil(x); }},
       {"relay.round", [](double x) { return std::nearbyint(x); }},
@@ -51,12 +54,25 @@ std::optional<UnaryFunction> tile::unaryFunctionOf(Operation *op) {
   return UnaryFunction{name.drop_front(strlen("relay.")).str(), found->second};
 }
 
+/// Double to half with a single rounding: through a float that is rounded to odd, which keeps ties apart.
+static uint16_t roundOnce(double value) {
+  float f = static_cast<float>(value);
+  if (std::isfinite(f) && static_cast<double>(f) != value) {
+    if (std::fabs(static_cast<double>(f)) > std::fabs(value))
+      f = std::nextafterf(f, 0.0f);
+    uint32_t bits;
+    std::memcpy(&bits, &f, sizeof(bits));
+    bits |= 1;
+    std::memcpy(&f, &bits, sizeof(bits));
+  }
+  return numerics::roundToHalf(f);
+}
+
 std::vector<uint8_t> tile::lookupTable(const UnaryFunction &function) {
   std::vector<uint8_t> bytes(tableBytes);
   for (uint32_t bits = 0; bits < 65536; ++bits) {
-    double x = numerics::floatFromHalf(static_cast<uint16_t>(bits));
-    // One rounding from double would round twice through float; the halves between floats are exact.
-    uint16_t h = numerics::halfFromDouble(function.evaluate(x));
+    double x = numerics::halfToFloat(static_cast<uint16_t>(bits));
+    uint16_t h = roundOnce(function.evaluate(x));
     std::memcpy(&bytes[2 * bits], &h, 2);
   }
   return bytes;

@@ -1,4 +1,5 @@
-// Functions of one half as tables of 65,536 halves: every unary operator, correctly rounded, in one instruction.
+// Functions of one half as tables of 65,536 halves: every unary operator, correctly rounded, in one
+// instruction.
 #pragma once
 #include "mlir/IR/Operation.h"
 #include <cstdint>

@@ -5,7 +5,9 @@ using namespace tensorturbo::tile;
 using tensorturbo::schedule::ChunkPlan;
 using tensorturbo::schedule::WindowShape;
 
-static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t ceilDiv(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
 
 SpatialNest::SpatialNest(KernelBuilder &kb, const WindowShape &window, const ChunkPlan &chunk, Value input,
                          Value output, ArrayRef<Value> residualBuffers)
@@ -24,7 +26,8 @@ SpatialNest::SpatialNest(KernelBuilder &kb, const WindowShape &window, const Chu
 void SpatialNest::forEachChunk(llvm::function_ref<void()> body) {
   const WindowShape &w = window;
   int64_t inImage = w.height * w.inputRowBytes(), outImage = w.outHeight * w.outputRowBytes();
-  auto run = [&](Value inStart, Value inBytes, int64_t inMax, Value outStart, Value outBytes, int64_t outMax) {
+  auto run = [&](Value inStart, Value inBytes, int64_t inMax, Value outStart, Value outBytes,
+                 int64_t outMax) {
     kb.onMaster([&] {
       kb.dma(inLlb, kb.constant(0), input, inStart, inBytes, inMax);
       for (size_t i = 0; i < residuals.size(); ++i)
@@ -87,8 +90,8 @@ void SpatialNest::forEachTile(int64_t rowsPerTile, Value first, int64_t step,
       t.inRows = kb.sub(end, t.inRow);
       t.inOffset = kb.add(kb.mul(t.image, w.height * w.inputRowBytes()),
                           kb.mul(kb.sub(t.inRow, firstInRow), w.inputRowBytes()));
-      t.outOffset = kb.add(kb.mul(t.image, w.outHeight * w.outputRowBytes()),
-                           kb.mul(rowInChunk, w.outputRowBytes()));
+      t.outOffset =
+          kb.add(kb.mul(t.image, w.outHeight * w.outputRowBytes()), kb.mul(rowInChunk, w.outputRowBytes()));
       body(t);
     };
     // The last chunk of an image may be short of whole bands.

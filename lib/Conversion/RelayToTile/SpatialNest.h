@@ -28,10 +28,12 @@ public:
   mlir::Value outputLlb() const { return outLlb; }
   mlir::Value residualLlb(size_t i) const { return residualsLlb[i]; }
 
-  /// For each chunk: brings the inputs, runs `body` on all cores between two barriers, writes the output back.
+  /// For each chunk: brings the inputs, runs `body` on all cores between two barriers, writes the output
+  /// back.
   void forEachChunk(llvm::function_ref<void()> body);
   /// Inside a chunk: the tiles of `rows` output rows number `first`, `first + step`, ...
-  void forEachTile(int64_t rows, mlir::Value first, int64_t step, llvm::function_ref<void(const SpatialTile &)> body);
+  void forEachTile(int64_t rows, mlir::Value first, int64_t step,
+                   llvm::function_ref<void(const SpatialTile &)> body);
 
 private:
   KernelBuilder &kb;

@@ -1,0 +1,354 @@
+// Convolutions and layers with constant weights (dense, matmul): one direct-convolution instruction a tile,
+// the epilogue on the vector engine.
+//
+//   for each LLB chunk:                          images, or bands of rows
+//     for each group of weight blocks in LLB:
+//       for each block of this core:             weights to L1
+//         for each tile of this core:            rows to L1, conv into IM, epilogue into L1, store to LLB
+#include "Conversion/RelayToTile/Lowerings.h"
+#include "Conversion/RelayToTile/SpatialNest.h"
+#include "Dialect/Relay/Relay.h"
+#include "Numerics/Half.h"
+#include <cstring>
+
+using namespace mlir;
+using namespace tensorturbo;
+using namespace tensorturbo::tile;
+using schedule::ConvProblem;
+using schedule::ConvTiling;
+using schedule::WindowShape;
+
+namespace {
+/// What the three operators have in common.
+struct ConvSource {
+  WindowShape window;
+  int64_t groups = 1;
+  Value input;
+  Constant weights;
+  /// Strides, in elements, of the constant's axes: kernel row, kernel column, input channel within the group,
+  /// output channel.
+  int64_t strideKh = 0, strideKw = 0, strideIn = 1, strideOut = 1;
+};
+} // namespace
+
+static bool handlesConv(Operation *op) {
+  if (auto matmul = dyn_cast<relay::MatmulOp>(op))
+    return relay::constantOf(matmul.getTensorB()).has_value();
+  return isa<relay::Conv2DOp, relay::DenseOp>(op);
+}
+
+/// A product X[M][K] * W with W[K][N] or W[N][K] is a 1x1 convolution over M pixels.
+static ConvSource productOf(Value x, Constant weights, bool weightsTransposed) {
+  ConvSource s;
+  ArrayRef<int64_t> shape = shapeOf(x);
+  int64_t k = shape.back(), m = product(shape.drop_back());
+  s.input = x;
+  int64_t n = weights.shape[weightsTransposed ? 0 : 1];
+  s.window.height = s.window.outHeight = m;
+  s.window.channels = k;
+  s.window.outChannels = n;
+  s.strideIn = weightsTransposed ? 1 : n;
+  s.strideOut = weightsTransposed ? k : 1;
+  s.weights = std::move(weights);
+  return s;
+}
+
+static std::optional<ConvSource> sourceOf(Operation *op, std::string &why) {
+  if (auto dense = dyn_cast<relay::DenseOp>(op)) {
+    auto weights = relay::constantOf(dense.getWeight());
+    if (!weights) {
+      why = "weights must be constant";
+      return std::nullopt;
+    }
+    return productOf(dense.getData(), std::move(*weights), true);
+  }
+  if (auto matmul = dyn_cast<relay::MatmulOp>(op)) {
+    if (matmul.getTransposeA()) {
+      why = "transpose_a must be false";
+      return std::nullopt;
+    }
+    return productOf(matmul.getTensorA(), *relay::constantOf(matmul.getTensorB()), matmul.getTransposeB());
+  }
+  auto conv = cast<relay::Conv2DOp>(op);
+  auto weights = relay::constantOf(conv.getWeight());
+  if (!weights) {
+    why = "weights must be constant";
+    return std::nullopt;
+  }
+  if (conv.getDataLayout() != "NHWC" || conv.getKernelLayout() != "HWIO") {
+    why = "layouts must be NHWC and HWIO, got " + conv.getDataLayout().str() + " and " +
+          conv.getKernelLayout().str();
+    return std::nullopt;
+  }
+  ConvSource s;
+  s.input = conv.getData();
+  ArrayRef<int64_t> in = shapeOf(conv.getData()), out = shapeOf(conv.getResult());
+  ArrayRef<int64_t> kernel(weights->shape);
+  WindowShape &w = s.window;
+  w.batch = in[0], w.height = in[1], w.width = in[2], w.channels = in[3];
+  w.outHeight = out[1], w.outWidth = out[2], w.outChannels = out[3];
+  w.kernelHeight = kernel[0], w.kernelWidth = kernel[1];
+  w.strideHeight = conv.getStrides()[0], w.strideWidth = conv.getStrides()[1];
+  w.dilationHeight = conv.getDilation()[0], w.dilationWidth = conv.getDilation()[1];
+  // Strides and dilations without effect must not keep a layer from the plain path.
+  if (w.outHeight == 1)
+    w.strideHeight = w.strideWidth;
+  if (w.outWidth == 1)
+    w.strideWidth = w.strideHeight;
+  if (w.kernelHeight == 1)
+    w.dilationHeight = w.dilationWidth;
+  if (w.kernelWidth == 1)
+    w.dilationWidth = w.dilationHeight;
+  ArrayRef<int64_t> pad = conv.getPadding();
+  w.top = pad[0], w.left = pad[1], w.bottom = pad[2], w.right = pad[3];
+  s.groups = conv.getGroups();
+  s.strideOut = 1;
+  s.strideIn = kernel[3];
+  s.strideKw = kernel[2] * kernel[3];
+  s.strideKh = kernel[1] * s.strideKw;
+  s.weights = std::move(*weights);
+  // A 1x1 convolution over all pixels does not care where images and rows end.
+  bool padded = w.top || w.left || w.bottom || w.right;
+  if (w.kernelHeight == 1 && w.kernelWidth == 1 && !padded && w.outHeight == w.height &&
+      w.outWidth == w.width) {
+    w.height = w.outHeight = w.batch * w.height * w.width;
+    w.batch = w.width = w.outWidth = 1;
+    w.strideHeight = w.strideWidth = w.dilationHeight = w.dilationWidth = 1;
+  }
+  return s;
+}
+
+static std::string whyNotConv(Operation *op, int ncore) {
+  std::string why;
+  auto s = sourceOf(op, why);
+  if (!s)
+    return why;
+  const WindowShape &w = s->window;
+  auto limit = [&](const char *what, int64_t value, int64_t most) {
+    if (why.empty() && value > most)
+      why = std::string(what) + " must be at most " + std::to_string(most) + ", got " + std::to_string(value);
+  };
+  limit("kernel height", w.kernelHeight, 255);
+  limit("kernel width", w.kernelWidth, 255);
+  limit("stride", std::max(w.strideHeight, w.strideWidth), 255);
+  limit("dilation", std::max(w.dilationHeight, w.dilationWidth), 255);
+  limit("left and right padding", std::max(w.left, w.right), 255);
+  limit("padding above and below", std::max(w.top, w.bottom), w.extentHeight() - 1);
+  limit("input channels", w.channels, maxStride / halfBytes);
+  limit("output channels", w.outChannels, maxStride / halfBytes);
+  if (!why.empty())
+    return why;
+  // Room for a residual and a table, so that fusing never makes a layer too large.
+  ConvProblem problem{w, s->groups, 1, tableBytes + 4 * w.outChannels, ncore};
+  schedule::chooseConvTiling(problem, why);
+  return why;
+}
+
+/// [block][part][kernel row][kernel column][input channel][output channel] as halves.
+static std::vector<uint8_t> packWeights(const ConvSource &s, const ConvTiling &t) {
+  const WindowShape &w = s.window;
+  std::vector<float> from = floatsOf(s.weights);
+  int64_t groupIn = w.channels / s.groups, groupOut = w.outChannels / s.groups;
+  std::vector<uint8_t> bytes(
+      static_cast<size_t>(t.blocks * t.parts * w.kernelHeight * w.kernelWidth * t.partIn * t.blockOut * 2));
+  size_t at = 0;
+  for (int64_t block = 0; block < t.blocks; ++block) {
+    int64_t firstIn = t.blocksPerInput ? block / t.blocksPerInput * t.blockIn : 0;
+    for (int64_t part = 0; part < t.parts; ++part)
+      for (int64_t ky = 0; ky < w.kernelHeight; ++ky)
+        for (int64_t kx = 0; kx < w.kernelWidth; ++kx)
+          for (int64_t c = 0; c < t.partIn; ++c) {
+            int64_t in = firstIn + part * t.partIn + c;
+            for (int64_t o = 0; o < t.blockOut; ++o, at += 2) {
+              int64_t out = block * t.blockOut + o;
+              // Zeros beside the diagonal of merged groups and behind the last channel.
+              if (out >= w.outChannels || in / groupIn != out / groupOut)
+                continue;
+              float value = from[static_cast<size_t>(ky * s.strideKh + kx * s.strideKw +
+                                                     in % groupIn * s.strideIn + out * s.strideOut)];
+              uint16_t h = numerics::roundToHalf(value);
+              std::memcpy(&bytes[at], &h, 2);
+            }
+          }
+  }
+  return bytes;
+}
+
+namespace {
+/// Emits one kernel.
+class ConvEmitter {
+public:
+  ConvEmitter(KernelBuilder &kb, const ConvSource &s, const ConvTiling &t, const ElementwiseChain &chain,
+              SpatialNest &nest)
+      : kb(kb), b(kb.builder()), w(s.window), t(t), chain(chain), nest(nest) {}
+
+  void run(Value weightsDdr, int64_t blockBytes) {
+    int64_t slabRows =
+        t.gatherRows ? w.dilationWidth * (w.kernelHeight - 1) + 1 : std::min(w.inputRows(t.rows), w.height);
+    int64_t tilePixels = t.rows * w.outWidth;
+    weightsLlb = kb.alloc(MemoryLevel::LLB, t.blocksPerGroup * blockBytes, "weights");
+    weightsL1 = kb.alloc(MemoryLevel::L1, blockBytes, "weights");
+    slab = kb.alloc(MemoryLevel::L1, slabRows * w.width * t.blockIn * 2, "rows");
+    outTile = kb.alloc(MemoryLevel::L1, tilePixels * t.blockOut * 2, "out");
+    for (size_t i = 0; i < chain.tensorArguments().size(); ++i)
+      residualTiles.push_back(kb.alloc(MemoryLevel::L1, tilePixels * t.blockOut * 2, "residual"));
+    acc = kb.alloc(MemoryLevel::IM, tilePixels * t.blockOut * 2, "sum");
+    if (t.parts > 1)
+      partial = kb.alloc(MemoryLevel::IM, tilePixels * t.blockOut * 2, "partial");
+    if (t.gatherRows && w.dilationWidth > 1)
+      FillOp::create(b, kb.location(), llvm::APFloat(0.0f), kb.view(slab), kb.constant(slabRows * w.width),
+                     kb.constant(t.blockIn), kb.constant(0));
+
+    bool resident = t.blocksPerGroup >= t.blocks;
+    auto bringWeights = [&](Value first, Value count) {
+      kb.onMaster([&] {
+        kb.dma(weightsLlb, kb.constant(0), weightsDdr, kb.mul(first, blockBytes), kb.mul(count, blockBytes),
+               t.blocksPerGroup * blockBytes);
+      });
+    };
+    if (resident)
+      bringWeights(kb.constant(0), kb.constant(t.blocks));
+    nest.forEachChunk([&] {
+      if (resident)
+        return group(kb.constant(0), kb.constant(t.blocks), blockBytes);
+      kb.loop(0, t.blocks, t.blocksPerGroup, [&](Value first) {
+        Value count = kb.min(kb.constant(t.blocksPerGroup), kb.sub(kb.constant(t.blocks), first));
+        bringWeights(first, count);
+        kb.barrier();
+        group(first, count, blockBytes);
+        kb.barrier();
+      });
+    });
+  }
+
+private:
+  void group(Value first, Value count, int64_t blockBytes) {
+    Value coreBlock = kb.rem(kb.coreId(), kb.constant(t.coreBlocks));
+    Value coreRow = kb.div(kb.coreId(), kb.constant(t.coreBlocks));
+    kb.loop(coreBlock, count, kb.constant(t.coreBlocks), [&](Value inGroup) {
+      kb.loadLinear(weightsL1, kb.constant(0), weightsLlb, kb.mul(inGroup, blockBytes),
+                    kb.constant(blockBytes / 2), blockBytes / 2);
+      Value block = kb.add(first, inGroup);
+      firstOut = kb.mul(block, t.blockOut);
+      channelsOut = w.outChannels % t.blockOut == 0
+                        ? kb.constant(t.blockOut)
+                        : kb.min(kb.constant(t.blockOut), kb.sub(kb.constant(w.outChannels), firstOut));
+      firstIn =
+          t.blocksPerInput ? kb.mul(kb.div(block, kb.constant(t.blocksPerInput)), t.blockIn) : kb.constant(0);
+      nest.forEachTile(t.rows, coreRow, t.coreRows, [&](const SpatialTile &st) { tile(st); });
+    });
+  }
+
+  void loadRows(const SpatialTile &st) {
+    Value from = kb.add(st.inOffset, kb.mul(firstIn, halfBytes));
+    if (t.blockIn == w.channels) {
+      int64_t most = std::min(w.inputRows(t.rows), w.height) * w.width * w.channels;
+      kb.loadLinear(slab, kb.constant(0), nest.inputLlb(), from, kb.mul(st.inRows, w.width * w.channels),
+                    most);
+    } else {
+      kb.load(kb.view(slab), kb.view(nest.inputLlb(), from), kb.mul(st.inRows, w.width),
+              kb.constant(t.blockIn), kb.constant(w.channels * 2));
+    }
+  }
+
+  /// One output row whose input rows lie `dilationHeight` apart: placed `dilationWidth` rows apart instead.
+  void gatherRows(const SpatialTile &st) {
+    kb.loop(0, w.kernelHeight, 1, [&](Value ky) {
+      // Row number counted from the tile's first wanted row, which lies `top` rows above the first real one.
+      Value wanted = kb.sub(kb.mul(ky, w.dilationHeight), st.top);
+      Value to = kb.view(slab, kb.mul(ky, w.dilationWidth * w.width * t.blockIn * 2));
+      Value inside = arith::AndIOp::create(b, kb.location(), kb.less(kb.constant(-1), wanted),
+                                           kb.less(wanted, st.inRows));
+      kb.whenElse(
+          inside,
+          [&] {
+            Value from =
+                kb.add(kb.add(st.inOffset, kb.mul(wanted, w.inputRowBytes())), kb.mul(firstIn, halfBytes));
+            kb.load(to, kb.view(nest.inputLlb(), from), kb.constant(w.width), kb.constant(t.blockIn),
+                    kb.constant(w.channels * 2));
+          },
+          [&] {
+            FillOp::create(b, kb.location(), llvm::APFloat(0.0f), to, kb.constant(w.width),
+                           kb.constant(t.blockIn), kb.constant(0));
+          });
+    });
+  }
+
+  void conv(Value dst, const SpatialTile &st, Value part) {
+    int64_t partBytes = w.kernelHeight * w.kernelWidth * t.partIn * t.blockOut * 2;
+    Value zero = kb.constant(0);
+    Value height = t.gatherRows ? kb.constant(w.dilationWidth * (w.kernelHeight - 1) + 1) : st.inRows;
+    ConvOp::create(b, kb.location(), kb.view(dst), kb.view(slab, kb.mul(part, t.partIn * 2)),
+                   kb.view(weightsL1, kb.mul(part, partBytes)), height, kb.constant(w.width),
+                   kb.constant(t.partIn), kb.constant(t.parts > 1 ? t.blockIn * 2 : 0), st.outRows,
+                   kb.constant(w.outWidth), channelsOut, zero, kb.constant(t.blockOut * 2),
+                   t.gatherRows ? zero : st.top, t.gatherRows ? zero : st.bottom, kb.constant(w.left),
+                   kb.constant(w.right), static_cast<uint32_t>(w.kernelHeight),
+                   static_cast<uint32_t>(w.kernelWidth), static_cast<uint32_t>(w.dilationWidth),
+                   static_cast<uint32_t>(w.strideWidth));
+  }
+
+  void tile(const SpatialTile &st) {
+    if (t.gatherRows)
+      gatherRows(st);
+    else
+      loadRows(st);
+    Value zero = kb.constant(0), pixels = kb.mul(st.outRows, w.outWidth);
+    conv(acc, st, zero);
+    kb.loop(1, t.parts, 1, [&](Value part) {
+      conv(partial, st, part);
+      BinaryOp::create(b, kb.location(), BinaryKind::add, kb.view(acc), kb.view(acc), kb.view(partial),
+                       pixels, channelsOut, zero, zero, zero);
+    });
+    Value at = kb.add(st.outOffset, kb.mul(firstOut, halfBytes));
+    Value stride = kb.constant(w.outChannels * 2);
+    SmallVector<Value> residuals;
+    for (size_t i = 0; i < residualTiles.size(); ++i) {
+      residuals.push_back(kb.view(residualTiles[i]));
+      kb.load(residuals.back(), kb.view(nest.residualLlb(i), at), pixels, channelsOut, stride);
+    }
+    chain.emit(kb, kb.view(outTile), zero, kb.view(acc), zero, pixels, channelsOut, firstOut, residuals,
+               zero);
+    kb.store(kb.view(nest.outputLlb(), at), kb.view(outTile), pixels, channelsOut, stride);
+  }
+
+  KernelBuilder &kb;
+  OpBuilder &b;
+  const WindowShape &w;
+  const ConvTiling &t;
+  const ElementwiseChain &chain;
+  SpatialNest &nest;
+  Value weightsLlb, weightsL1, slab, outTile, acc, partial;
+  SmallVector<Value> residualTiles;
+  // Of the weight block that the code being built works on.
+  Value firstOut, channelsOut, firstIn;
+};
+} // namespace
+
+static bool lowerConv(Operation *op, const KernelSpec &spec, LoweringContext &context, std::string &why) {
+  auto source = sourceOf(op, why);
+  if (!source)
+    return false;
+  auto chain = ElementwiseChain::analyse(spec.primitive, op->getResult(0), why);
+  if (!chain)
+    return false;
+  ConvProblem problem{source->window, source->groups, static_cast<int64_t>(chain->tensorArguments().size()),
+                      chain->l1Bytes(), context.ncore};
+  auto tiling = schedule::chooseConvTiling(problem, why);
+  if (!tiling)
+    return false;
+
+  KernelBuilder kb(context.module, spec.name, spec.primitive->getLoc(), context.ncore);
+  Value weights = kb.ddr(context.pool.add(packWeights(*source, *tiling), "weights"));
+  chain->prepare(kb, context.pool);
+  SmallVector<Value> residuals;
+  for (unsigned argument : chain->tensorArguments())
+    residuals.push_back(kb.ddr(spec.inputs[argument]));
+  SpatialNest nest(kb, source->window, tiling->chunk, kb.ddr(globalOf(source->input, spec)),
+                   kb.ddr(spec.outputs[0]), residuals);
+  ConvEmitter(kb, *source, *tiling, *chain, nest).run(weights, tiling->weightBlockBytes(problem));
+  kb.finish();
+  return true;
+}
+
+const Family tile::convFamily = {handlesConv, whyNotConv, lowerConv};

@@ -1,0 +1,106 @@
+// Element-wise operators and chains of them: bands of rows through L1, the vector engine in between.
+#include "Conversion/RelayToTile/Lowerings.h"
+#include "Conversion/RelayToTile/SpatialNest.h"
+#include "Dialect/Relay/Relay.h"
+
+using namespace mlir;
+using namespace tensorturbo;
+using namespace tensorturbo::tile;
+using schedule::ChunkPlan;
+using schedule::WindowShape;
+
+static bool handlesElementwise(Operation *op) {
+  return isa<relay::AddOp, relay::SubtractOp, relay::MultiplyOp, relay::DivideOp, relay::MaximumOp,
+             relay::MinimumOp, relay::ReluOp, relay::ClipOp, relay::LeakyReluOp, relay::BiasAddOp,
+             relay::PreluOp, relay::CopyOp>(op) ||
+         unaryFunctionOf(op).has_value();
+}
+
+/// The tensor as rows of channels: as many columns as the last axis if a vector is involved, otherwise a
+/// divisor of the element count that fills the lanes.
+static std::optional<WindowShape> matrixOf(ArrayRef<int64_t> shape, bool perChannel, std::string &why) {
+  int64_t count = product(shape), columns = shape.empty() ? 1 : shape.back();
+  if (!perChannel) {
+    columns = 1;
+    for (int64_t d = 1; d <= 1024 && d <= count; ++d)
+      if (count % d == 0)
+        columns = d;
+  }
+  if (columns > maxStride / halfBytes) {
+    why = "the last axis must have at most 32767 elements, got " + std::to_string(columns);
+    return std::nullopt;
+  }
+  WindowShape w;
+  w.height = w.outHeight = count / columns;
+  w.channels = w.outChannels = columns;
+  return w;
+}
+
+static std::string whyNotElementwise(Operation *op, int) {
+  std::string why = ElementwiseChain::whyNot(op);
+  if (why.empty())
+    matrixOf(shapeOf(op->getResult(0)), true, why);
+  return why;
+}
+
+static bool lowerElementwise(Operation *op, const KernelSpec &spec, LoweringContext &context,
+                             std::string &why) {
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  BlockArgument start;
+  for (Value operand : op->getOperands())
+    if (auto argument = dyn_cast<BlockArgument>(operand); argument && !start && shapeOf(operand) == shape)
+      start = argument;
+  if (!start) {
+    why = "no operand has the shape of the result";
+    return false;
+  }
+  auto chain = ElementwiseChain::analyse(spec.primitive, start, why);
+  if (!chain)
+    return false;
+  auto w = matrixOf(shape, chain->perChannel(), why);
+  if (!w)
+    return false;
+
+  KernelBuilder kb(context.module, spec.name, spec.primitive->getLoc(), context.ncore);
+  chain->prepare(kb, context.pool);
+  auto tensorCount = static_cast<int64_t>(chain->tensorArguments().size());
+  auto chunk = schedule::chooseChunk(*w, 1 + tensorCount, kb.allocated(MemoryLevel::LLB));
+  if (!chunk) {
+    why = "one row of " + std::to_string(w->channels) + " elements does not fit LLB";
+    return false;
+  }
+  SmallVector<Value> tensors, tensorTiles;
+  for (unsigned argument : chain->tensorArguments())
+    tensors.push_back(kb.ddr(spec.inputs[argument]));
+  SpatialNest nest(kb, *w, *chunk, kb.ddr(globalOf(start, spec)), kb.ddr(spec.outputs[0]), tensors);
+
+  // Small enough that every core gets its share, large enough to hide the fixed costs.
+  int64_t rowBytes = w->channels * halfBytes;
+  int64_t rowsInChunk = chunk->rowsPerChunk ? chunk->rowsPerChunk : w->outHeight;
+  int64_t rows = std::min(freeL1(kb) / (tensorCount + 2) / (rowBytes + 64), int64_t(65536) / rowBytes + 1);
+  rows = std::clamp<int64_t>(rows, 1, ceilDiv(rowsInChunk, context.ncore));
+  int64_t most = rows * w->channels;
+  Value in = kb.alloc(MemoryLevel::L1, most * halfBytes, "in"),
+        out = kb.alloc(MemoryLevel::L1, most * halfBytes, "out");
+  for (int64_t i = 0; i < tensorCount; ++i)
+    tensorTiles.push_back(kb.alloc(MemoryLevel::L1, most * halfBytes, "tensor"));
+
+  nest.forEachChunk([&] {
+    nest.forEachTile(rows, kb.coreId(), context.ncore, [&](const SpatialTile &t) {
+      Value count = kb.mul(t.outRows, w->channels), zero = kb.constant(0);
+      kb.loadLinear(in, zero, nest.inputLlb(), t.inOffset, count, most);
+      SmallVector<Value> tiles;
+      for (int64_t i = 0; i < tensorCount; ++i) {
+        kb.loadLinear(tensorTiles[i], zero, nest.residualLlb(i), t.outOffset, count, most);
+        tiles.push_back(kb.view(tensorTiles[i]));
+      }
+      chain->emit(kb, kb.view(out), zero, kb.view(in), zero, t.outRows, kb.constant(w->channels), zero, tiles,
+                  zero);
+      kb.storeLinear(nest.outputLlb(), t.outOffset, out, zero, count, most);
+    });
+  });
+  kb.finish();
+  return true;
+}
+
+const Family tile::elementwiseFamily = {handlesElementwise, whyNotElementwise, lowerElementwise};

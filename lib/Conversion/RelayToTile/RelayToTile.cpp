@@ -1,0 +1,80 @@
+#include "Conversion/RelayToTile/RelayToTile.h"
+#include "Conversion/RelayToTile/Lowerings.h"
+#include "Dialect/Relay/Relay.h"
+#include <algorithm>
+
+using namespace mlir;
+using namespace tensorturbo;
+using namespace tensorturbo::tile;
+
+/// In order of preference: the first family that handles an operator gets it.
+static const Family *const families[] = {&convFamily, &elementwiseFamily};
+
+static const Family *familyOf(Operation *op) {
+  for (const Family *f : families)
+    if (f->handles(op))
+      return f;
+  return nullptr;
+}
+
+int64_t tile::product(ArrayRef<int64_t> extents) {
+  int64_t n = 1;
+  for (int64_t e : extents)
+    n *= e;
+  return n;
+}
+
+std::string tile::shapeText(ArrayRef<int64_t> shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+std::string tile::globalOf(Value argument, const KernelSpec &spec) {
+  return spec.inputs[cast<BlockArgument>(argument).getArgNumber()];
+}
+
+int64_t tile::freeL1(const KernelBuilder &kb) {
+  // The margin covers the alignment of the buffers to come.
+  return levelCapacity(MemoryLevel::L1) - kb.allocated(MemoryLevel::L1) - 1024;
+}
+
+bool tile::isAlias(Operation *op) {
+  return isa<relay::ReshapeOp, relay::SqueezeOp, relay::ExpandDimsOp, relay::BatchFlattenOp>(op);
+}
+
+std::string tile::whyNotNpu(Operation *op, int ncore) {
+  for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes())) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !(tensor.getElementType().isF16() || tensor.getElementType().isF32()))
+      return "element type must be float16 or float32";
+    if (tensor.getNumElements() == 0)
+      return "an empty tensor needs no kernel";
+  }
+  if (isAlias(op))
+    return "";
+  const Family *family = familyOf(op);
+  if (!family)
+    return op->getName().getStringRef().str() + " has no NPU kernel";
+  return family->whyNot(op, ncore);
+}
+
+bool tile::lowerKernel(const KernelSpec &spec, LoweringContext &context) {
+  Operation *leading = nullptr;
+  for (Operation &op : spec.primitive->getRegion(0).front())
+    if (!isa<relay::ConstantOp>(op) && !leading)
+      leading = &op;
+  std::string why;
+  const Family *family = leading ? familyOf(leading) : nullptr;
+  if (!family)
+    why = "no kernel for a function that begins with " +
+          (leading ? leading->getName().getStringRef().str() : std::string("nothing"));
+  if (why.empty() && family->lower(leading, spec, context, why))
+    return true;
+  context.diags.resourceError("cannot place " + func::FuncOp(spec.primitive).getName().str() +
+                                  " on the NPU: " + why,
+                              relay::nodeName(spec.primitive->getLoc()),
+                              "please report the model; disabled_pass=[\"FuseConvAddBnRelu\"] may avoid it");
+  return false;
+}
