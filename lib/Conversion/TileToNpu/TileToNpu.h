@@ -1,0 +1,29 @@
+// From tiles to instructions.
+#pragma once
+#include "Support/Diagnostics.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace tensorturbo::tile {
+
+/// Gives every tile.alloc of a kernel its `offset`: buffers of one level share bytes if they are used at
+/// different times. Resource errors name the buffers that do not fit. Kernels are planned one by one, because
+/// nothing in LLB, L1 or IM outlives a kernel.
+bool planKernelMemory(mlir::func::FuncOp kernel, Diagnostics &diags);
+
+/// planKernelMemory for every kernel of the module (pass tile-plan-memory).
+std::unique_ptr<mlir::Pass> createPlanMemoryPass();
+
+/// tile-to-npu: every tile op becomes CSR writes and instructions, every buffer its address. Wants planned
+/// memory (tile.alloc with `offset`, tile.global with `address`); removes the tile.globals. `ncore` is the
+/// number of cores that run the kernels.
+std::unique_ptr<mlir::Pass> createTileToNpuPass(int ncore = 8);
+
+/// npu-csrw-elim: drops writes that repeat what a CSR holds already. A write that a loop repeats with one
+/// value is put in front of the loop first. Kernels start with unknown contents.
+std::unique_ptr<mlir::Pass> createCsrwEliminationPass();
+
+/// Registers the three passes with tt-opt.
+void registerTileToNpuPasses();
+
+} // namespace tensorturbo::tile

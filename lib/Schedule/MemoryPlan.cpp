@@ -1,0 +1,234 @@
+#include "Schedule/MemoryPlan.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+#include <numeric>
+
+namespace tensorturbo::schedule {
+namespace {
+
+bool lifetimesMeet(const MemoryBuffer &a, const MemoryBuffer &b) {
+  return a.firstUse <= b.lastUse && b.firstUse <= a.lastUse;
+}
+
+uint64_t alignUp(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+/// Places buffers one after the other, each at the lowest offset that is free during its life.
+class Placer {
+public:
+  explicit Placer(const MemoryProblem &problem) : buffers(problem.buffers) {}
+
+  /// Work done so far, in pairs of buffers looked at.
+  uint64_t steps = 0;
+
+  /// Gives up (peak = UINT64_MAX) once the plan is no better than `limit`.
+  MemoryPlan place(const std::vector<uint32_t> &order, uint64_t limit = UINT64_MAX) {
+    MemoryPlan plan;
+    plan.offsets.assign(buffers.size(), 0);
+    placed.clear();
+    for (uint32_t index : order) {
+      const MemoryBuffer &buffer = buffers[index];
+      uint64_t offset = 0;
+      // `placed` is sorted by offset: the first gap that is wide enough is the lowest.
+      for (const Range &range : placed) {
+        if (range.end <= offset || !lifetimesMeet(buffer, buffers[range.index]))
+          continue;
+        if (range.begin >= offset + buffer.bytes)
+          break;
+        offset = alignUp(range.end, buffer.alignment);
+      }
+      steps += placed.size() + 1;
+      Range range{offset, offset + buffer.bytes, index};
+      if (range.end >= limit)
+        return {std::move(plan.offsets), UINT64_MAX};
+      plan.peak = std::max(plan.peak, range.end);
+      plan.offsets[index] = offset;
+      placed.insert(std::upper_bound(placed.begin(), placed.end(), range,
+                                     [](const Range &a, const Range &b) { return a.begin < b.begin; }),
+                    range);
+    }
+    return plan;
+  }
+
+private:
+  struct Range {
+    uint64_t begin, end;
+    uint32_t index;
+  };
+  const std::vector<MemoryBuffer> &buffers;
+  std::vector<Range> placed;
+};
+
+/// A small generator with a fixed seed: the same problem gives the same plan everywhere.
+class Random {
+public:
+  uint32_t below(uint32_t bound) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return uint32_t((state >> 33) % bound);
+  }
+
+private:
+  uint64_t state = 920;
+};
+
+std::vector<uint32_t> orderBySize(const std::vector<MemoryBuffer> &buffers) {
+  std::vector<uint32_t> order(buffers.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    const MemoryBuffer &x = buffers[a], &y = buffers[b];
+    if (x.bytes != y.bytes)
+      return x.bytes > y.bytes;
+    int64_t lifeX = x.lastUse - x.firstUse, lifeY = y.lastUse - y.firstUse;
+    return lifeX != lifeY ? lifeX > lifeY : a < b;
+  });
+  return order;
+}
+
+std::string describe(const MemoryBuffer &buffer) {
+  return "'" + quoteForMessage(buffer.name) + "' (" + std::to_string(buffer.bytes) + " bytes, steps " +
+         std::to_string(buffer.firstUse) + " to " + std::to_string(buffer.lastUse) + ")";
+}
+
+} // namespace
+
+uint64_t MemoryProblem::lowerBound() const {
+  // +size where a life begins, -size after its end; beginnings count before ends of the same step.
+  std::vector<std::pair<int64_t, int64_t>> events;
+  for (const MemoryBuffer &buffer : buffers) {
+    events.push_back({buffer.firstUse, int64_t(buffer.bytes)});
+    events.push_back({buffer.lastUse + 1, -int64_t(buffer.bytes)});
+  }
+  std::sort(events.begin(), events.end());
+  int64_t alive = 0, most = 0;
+  for (auto [step, change] : events) {
+    alive += change;
+    most = std::max(most, alive);
+  }
+  return uint64_t(most);
+}
+
+MemoryPlan planMemory(const MemoryProblem &problem, const MemoryPlanOptions &options) {
+  Placer placer(problem);
+  std::vector<uint32_t> order = orderBySize(problem.buffers);
+  MemoryPlan best = placer.place(order);
+  const uint64_t bound = problem.lowerBound();
+  Random random;
+  const uint64_t end = placer.steps + options.maxSteps;
+  while (best.peak > bound && order.size() > 1 && placer.steps < end) {
+    // What reaches the peak comes too late: move one of these buffers somewhere forward.
+    std::vector<uint32_t> late;
+    for (uint32_t position = 1; position < order.size(); ++position)
+      if (best.offsets[order[position]] + problem.buffers[order[position]].bytes == best.peak)
+        late.push_back(position);
+    std::vector<uint32_t> candidate = order;
+    uint32_t from = late.empty() || random.below(4) == 0 ? 1 + random.below(uint32_t(order.size() - 1))
+                                                         : late[random.below(uint32_t(late.size()))];
+    uint32_t to = random.below(from);
+    std::rotate(candidate.begin() + to, candidate.begin() + from, candidate.begin() + from + 1);
+    // Equal plans are taken too, to walk along plateaus.
+    MemoryPlan plan = placer.place(candidate, best.peak + 1);
+    if (plan.peak <= best.peak) {
+      best = std::move(plan);
+      order = std::move(candidate);
+    }
+  }
+  return best;
+}
+
+bool checkMemoryPlan(const MemoryProblem &problem, const MemoryPlan &plan, Diagnostics &diags) {
+  if (plan.offsets.size() != problem.buffers.size()) {
+    diags.internalError("memory plan of " + problem.level + " has " + std::to_string(plan.offsets.size()) +
+                        " offsets for " + std::to_string(problem.buffers.size()) + " buffers");
+    return false;
+  }
+  bool good = true;
+  for (size_t i = 0; i < problem.buffers.size(); ++i) {
+    const MemoryBuffer &buffer = problem.buffers[i];
+    uint64_t offset = plan.offsets[i];
+    if (offset > problem.capacity || buffer.bytes > problem.capacity - offset) {
+      diags.resourceError("buffer " + describe(buffer) + " does not fit in " + problem.level +
+                          ": placed at " + std::to_string(offset) + ", capacity " +
+                          std::to_string(problem.capacity) + " bytes, at least " +
+                          std::to_string(problem.lowerBound()) + " needed at once");
+      good = false;
+    }
+    if (buffer.alignment == 0 || offset % buffer.alignment != 0) {
+      diags.internalError("buffer " + describe(buffer) + " in " + problem.level + " at " +
+                          std::to_string(offset) + " is not aligned to " + std::to_string(buffer.alignment));
+      good = false;
+    }
+    for (size_t k = 0; k < i; ++k) {
+      const MemoryBuffer &other = problem.buffers[k];
+      if (lifetimesMeet(buffer, other) && offset < plan.offsets[k] + other.bytes &&
+          plan.offsets[k] < offset + buffer.bytes) {
+        diags.internalError("buffers " + describe(other) + " at " + std::to_string(plan.offsets[k]) +
+                            " and " + describe(buffer) + " at " + std::to_string(offset) + " overlap in " +
+                            problem.level);
+        good = false;
+      }
+    }
+  }
+  return good;
+}
+
+std::string MemoryProblem::toJson() const {
+  llvm::json::Array list;
+  for (const MemoryBuffer &buffer : buffers)
+    list.push_back(llvm::json::Object{{"name", buffer.name},
+                                      {"bytes", int64_t(buffer.bytes)},
+                                      {"alignment", int64_t(buffer.alignment)},
+                                      {"first_use", buffer.firstUse},
+                                      {"last_use", buffer.lastUse}});
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::json::Value(
+      llvm::json::Object{{"level", level}, {"capacity", int64_t(capacity)}, {"buffers", std::move(list)}});
+  return text;
+}
+
+std::optional<MemoryProblem> MemoryProblem::fromJson(std::string_view text, Diagnostics &diags) {
+  constexpr int64_t most = int64_t(1) << 48;
+  auto refuse = [&](const std::string &why) {
+    diags.userError("memory problem: " + why);
+    return std::nullopt;
+  };
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(llvm::StringRef(text.data(), text.size()));
+  if (!json)
+    return refuse("not valid JSON: " + quoteForMessage(llvm::toString(json.takeError())));
+  const llvm::json::Object *root = json->getAsObject();
+  if (!root)
+    return refuse("the file must hold an object");
+  std::optional<llvm::StringRef> level = root->getString("level");
+  std::optional<int64_t> capacity = root->getInteger("capacity");
+  const llvm::json::Array *list = root->getArray("buffers");
+  if (!level || !capacity || !list)
+    return refuse("'level', 'capacity' and 'buffers' are required");
+  if (*capacity < 0 || *capacity > most)
+    return refuse("capacity must be between 0 and 2^48, got " + std::to_string(*capacity));
+  MemoryProblem problem;
+  problem.level = level->str();
+  problem.capacity = uint64_t(*capacity);
+  for (const llvm::json::Value &entry : *list) {
+    std::string where = "buffer " + std::to_string(problem.buffers.size());
+    const llvm::json::Object *object = entry.getAsObject();
+    if (!object)
+      return refuse(where + " must be an object");
+    std::optional<llvm::StringRef> name = object->getString("name");
+    std::optional<int64_t> bytes = object->getInteger("bytes"), alignment = object->getInteger("alignment"),
+                           first = object->getInteger("first_use"), last = object->getInteger("last_use");
+    if (!name || !bytes || !alignment || !first || !last)
+      return refuse(where + " needs 'name', 'bytes', 'alignment', 'first_use' and 'last_use'");
+    if (*bytes < 0 || *bytes > most)
+      return refuse(where + ": bytes must be between 0 and 2^48, got " + std::to_string(*bytes));
+    if (*alignment < 1 || *alignment > (int64_t(1) << 30) || (*alignment & (*alignment - 1)) != 0)
+      return refuse(where + ": alignment must be a power of two, got " + std::to_string(*alignment));
+    if (*first > *last || *first < -most || *last > most)
+      return refuse(where + ": first_use must not lie after last_use, got " + std::to_string(*first) +
+                    " and " + std::to_string(*last));
+    problem.buffers.push_back({name->str(), uint64_t(*bytes), uint64_t(*alignment), *first, *last});
+  }
+  return problem;
+}
+
+} // namespace tensorturbo::schedule

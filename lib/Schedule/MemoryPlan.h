@@ -1,0 +1,57 @@
+// Addresses inside one memory level for buffers with lifetimes.
+#pragma once
+#include "Support/Diagnostics.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tensorturbo::schedule {
+
+/// One buffer. Two buffers may share bytes if their lifetimes do not meet.
+struct MemoryBuffer {
+  std::string name;
+  uint64_t bytes = 0;
+  /// Power of two.
+  uint64_t alignment = 64;
+  /// First and last step at which the buffer holds data, both included.
+  int64_t firstUse = 0, lastUse = 0;
+};
+
+struct MemoryProblem {
+  /// Name of the level for messages, "L1".
+  std::string level;
+  uint64_t capacity = 0;
+  std::vector<MemoryBuffer> buffers;
+
+  /// Largest sum of sizes alive at one step: no plan needs less.
+  uint64_t lowerBound() const;
+  std::string toJson() const;
+  /// Nothing after user errors: not JSON, a missing field, a value out of range.
+  static std::optional<MemoryProblem> fromJson(std::string_view text, Diagnostics &diags);
+};
+
+struct MemoryPlan {
+  /// Offset from the start of the level, by position in MemoryProblem::buffers.
+  std::vector<uint64_t> offsets;
+  /// One past the last byte used.
+  uint64_t peak = 0;
+};
+
+struct MemoryPlanOptions {
+  /// Elementary placements (a buffer against a placed one) that the search may spend after the first plan.
+  uint64_t maxSteps = 2'000'000;
+};
+
+/// Places the largest buffers first, then searches for a better order while the plan is above the lower
+/// bound. Depends on nothing but its arguments. The plan may need more than the capacity: checkMemoryPlan
+/// tells.
+MemoryPlan planMemory(const MemoryProblem &problem, const MemoryPlanOptions &options = {});
+
+/// Checks a plan independently of how it was made. Reports every buffer that does not fit (resource error
+/// with sizes and capacity), and every overlap or misalignment (internal error). Every user of planMemory
+/// calls it.
+bool checkMemoryPlan(const MemoryProblem &problem, const MemoryPlan &plan, Diagnostics &diags);
+
+} // namespace tensorturbo::schedule
