@@ -25,6 +25,9 @@ struct Core {
   std::array<uint32_t, 32> x{};
   /// FP32 values are NaN-boxed (upper half all ones).
   std::array<uint64_t, 32> f{};
+  /// Rounding mode and accrued exception flags of the scalar floating-point unit (fcsr = frm << 5 | fflags).
+  uint32_t frm = 0;
+  uint32_t fflags = 0;
   NpuCsrs csr;
   uint32_t vl = 64;
   uint32_t vtype = 4;

@@ -1,0 +1,77 @@
+// One system-DMA controller: two channels that work through descriptor chains between DDR and LLB.
+//
+// A start only notes the chain. The copy happens in a later step, as late as nobody asked for its end, so
+// that a program that forgets to wait sees (and, with checks, is told about) data that are not there yet.
+#pragma once
+#include "simulator/Memory.h"
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tensorturbo::sim {
+
+class SystemDma {
+public:
+  SystemDma(Memory &memory, uint32_t base, bool checks);
+  void reset();
+
+  enum class Access { Done, Pending, NoRegister, Failed };
+  /// Registers by offset from the controller's base. Pending: a transfer under way was asked about. Failed:
+  /// `message` says what the controller does not define.
+  Access load(uint32_t offset, uint32_t &value);
+  Access store(uint32_t offset, uint32_t value, uint32_t core, uint32_t pc, std::string &message);
+
+  bool busy() const { return channels[0].busy || channels[1].busy; }
+  /// Executes the chains that somebody asked about or that are old, or all if `force`. False with a message
+  /// if a transfer failed. `progress` is set if anything was done.
+  bool step(bool force, bool &progress, std::string &message);
+
+  /// If a transfer under way will write this byte: who started it, else "".
+  std::string pendingWriter(const MemoryRegion &region, uint32_t offset) const;
+  /// "channel 0 busy, started on core 0 at 0x01400000" for each busy channel, else "".
+  std::string describe() const;
+
+private:
+  struct Descriptor {
+    uint32_t control, source, destination, block0, block1, next;
+    bool enabled() const { return control >> 31; }
+    bool isBlock() const { return control >> 29 & 1; }
+    uint32_t rows() const;
+    uint32_t rowBytes() const;
+    uint32_t stride() const;
+  };
+  struct Range {
+    const MemoryRegion *region;
+    uint64_t begin, end;
+    bool overlaps(const Range &other) const {
+      return region == other.region && begin < other.end && other.begin < end;
+    }
+  };
+  struct Channel {
+    uint32_t control = 0, first = 0;
+    bool busy = false, asked = false;
+    uint32_t at = 0; ///< address of the next descriptor, 0 at the end
+    uint32_t age = 0, core = 0, pc = 0;
+    std::vector<Range> destinations;
+  };
+
+  bool start(uint32_t index, uint32_t core, uint32_t pc, std::string &message);
+  bool runChain(uint32_t index, std::string &message);
+  bool copy(uint32_t index, const Descriptor &d, std::string &message);
+  bool readDescriptor(uint32_t address, Descriptor &d) const;
+  MemorySpan resolve(uint32_t address, uint64_t bytes, uint32_t upperByte);
+  uint32_t upperByte(uint32_t index, bool destination) const {
+    return upper >> (16 * index + 8 * destination) & 0xFF;
+  }
+  std::string name(uint32_t index) const;
+
+  Memory &memory;
+  uint32_t base;
+  bool checks;
+  uint32_t control = 0, completion = 0, interruptEnable = 0, upper = 0;
+  std::array<Channel, 2> channels;
+  std::array<uint32_t, 1024> buffer{};
+};
+
+} // namespace tensorturbo::sim
