@@ -87,7 +87,7 @@ std::vector<uint32_t> orderBySize(const std::vector<MemoryBuffer> &buffers) {
 }
 
 std::string describe(const MemoryBuffer &buffer) {
-  return "'" + quoteForMessage(buffer.name) + "' (" + std::to_string(buffer.bytes) + " bytes, steps " +
+  return quoteForMessage(buffer.name) + " (" + std::to_string(buffer.bytes) + " bytes, steps " +
          std::to_string(buffer.firstUse) + " to " + std::to_string(buffer.lastUse) + ")";
 }
 
