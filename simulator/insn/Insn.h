@@ -22,9 +22,9 @@ constexpr uint32_t kTrapAccess = 0x35;    ///< operand outside its memories; mtv
 std::optional<Trap> executeVme(Core &core, uint32_t word, const target::Instruction &insn);
 std::optional<Trap> executeMme(Core &core, uint32_t word, const target::Instruction &insn);
 
-/// vtype as vsetvl leaves it for an unsupported SEW or LMUL, or one that no custom instruction accepts.
+/// SEW is not 16 or LMUL is not 1 (also after vsetvl with an unsupported type, which leaves 0x80000000).
 inline bool illegalVtype(uint32_t vtype) {
-  return (vtype & 0x80000000u) || (vtype >> 2 & 7) != 1 || (vtype & 3) != 0;
+  return (vtype & 0x1F) != 4;
 }
 
 /// A strided piece of memory that an instruction reads or writes: `rows` runs of `rowBytes` bytes, `stride`
