@@ -48,7 +48,7 @@ struct Machine::Impl final : DeviceBus {
   bool completeWait(Hart &hart, RunResult &result);
   bool runRound(RunResult &result, bool &ran);
   bool takeTrap(Hart &hart, RunResult &result);
-  bool countBarrierTicks(RunResult &result);
+  bool countBarrierTicks(RunResult &result, bool &expired);
   void stopAt(RunResult &result, RunStatus status, const Hart &hart, std::string message) const;
   void reportDeadlock(RunResult &result) const;
   uint64_t totalRetired() const;
@@ -286,7 +286,7 @@ bool Machine::Impl::runRound(RunResult &result, bool &ran) {
 }
 
 /// The time-out of barriers: it hits the core that lets others wait too long. False if the run has ended.
-bool Machine::Impl::countBarrierTicks(RunResult &result) {
+bool Machine::Impl::countBarrierTicks(RunResult &result, bool &expired) {
   uint64_t threshold = options.syncTimeout.value_or(defaultSyncTimeout);
   for (Hart &hart : harts) {
     if (!barrier.isAwaited(hart.id))
@@ -300,6 +300,7 @@ bool Machine::Impl::countBarrierTicks(RunResult &result) {
     hart.wait = WaitKind::None;
     hart.barrierTicks = 0;
     hart.trap = {0x101, 0};
+    expired = true;
     if (!takeTrap(hart, result))
       return false;
     uint32_t released = barrier.releaseAll();
@@ -403,9 +404,9 @@ RunResult Machine::run(uint32_t entry, uint32_t tohostAddress) {
     Impl::Served served = impl->service(!ran, result);
     if (served == Impl::Served::Failed)
       break;
-    if (!impl->countBarrierTicks(result))
-      break;
     bool mayTimeOut = false;
+    if (!impl->countBarrierTicks(result, mayTimeOut))
+      break;
     for (Hart &hart : impl->harts)
       mayTimeOut |=
           impl->options.syncTimeout && hart.wait == WaitKind::Parked && impl->barrier.isAwaited(hart.id);
