@@ -16,6 +16,7 @@ public:
   std::string runSweep(const std::string &mnemonic, const std::vector<uint16_t> &expected);
 
 private:
+  /// The machine with that many cores; 0: one core, for single instructions, never reset.
   sim::Machine &machine(int cores);
   /// Registers, CSRs, vector type and memory of a core before an instruction.
   std::string prepare(sim::Machine &m, int core, const Exec &exec);
