@@ -16,8 +16,7 @@ struct Family {
   bool (*lower)(mlir::Operation *op, const KernelSpec &spec, LoweringContext &context, std::string &why);
 };
 
-extern const Family convFamily, elementwiseFamily, poolFamily, reduceFamily, softmaxFamily, dataFamily,
-    matmulFamily;
+extern const Family convFamily, elementwiseFamily, matmulFamily, moveFamily, poolFamily, reduceFamily, transposeFamily;
 
 // Shared small helpers.
 

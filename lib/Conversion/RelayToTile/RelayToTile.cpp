@@ -8,7 +8,8 @@ using namespace tensorturbo;
 using namespace tensorturbo::tile;
 
 /// In order of preference: the first family that handles an operator gets it.
-static const Family *const families[] = {&convFamily, &elementwiseFamily};
+static const Family *const families[] = {&convFamily,   &matmulFamily, &elementwiseFamily, &poolFamily,
+                                         &reduceFamily, &moveFamily,   &transposeFamily};
 
 static const Family *familyOf(Operation *op) {
   for (const Family *f : families)

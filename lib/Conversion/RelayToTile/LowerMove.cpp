@@ -1,0 +1,288 @@
+// Operators that only move data: concatenate, split, slices along one axis, constant borders.
+//
+// A tensor is seen as [outer][inner]. The system DMA gathers strided rows (slices) into LLB; scattering rows
+// (concatenate) is done by the cores' strided stores, because the DMA's destination is always dense.
+#include "Conversion/RelayToTile/Lowerings.h"
+#include "Conversion/RelayToTile/SpatialNest.h"
+#include "Dialect/Relay/Relay.h"
+#include <algorithm>
+
+using namespace mlir;
+using namespace tensorturbo;
+using namespace tensorturbo::tile;
+using schedule::WindowShape;
+
+static constexpr int64_t llbRoom = (int64_t(8) << 20) - 65536;
+
+static bool handlesMove(Operation *op) {
+  return isa<relay::ConcatenateOp, relay::SplitOp, relay::StridedSliceOp, relay::PadOp>(op);
+}
+
+//===-- concatenate
+//----------------------------------------------------------------------------------------===//
+
+namespace {
+struct Concat {
+  int64_t outer = 1, inner = 0;
+  /// Elements of a row that each input gives.
+  SmallVector<int64_t> parts;
+};
+} // namespace
+
+static Concat concatOf(relay::ConcatenateOp op) {
+  ArrayRef<int64_t> out = shapeOf(op.getResult());
+  int64_t axis = op.getAxis() < 0 ? op.getAxis() + static_cast<int64_t>(out.size()) : op.getAxis();
+  Concat c;
+  c.outer = product(out.take_front(static_cast<size_t>(axis)));
+  for (Value input : op.getData())
+    c.parts.push_back(product(shapeOf(input).drop_front(static_cast<size_t>(axis))));
+  for (int64_t part : c.parts)
+    c.inner += part;
+  return c;
+}
+
+/// Rows scattered by the cores, if the strides fit their fields and a row fits LLB; otherwise piece by piece
+/// through the DMA alone.
+static bool byCores(const Concat &c) {
+  return c.outer > 1 && c.inner * halfBytes <= maxStride && 2 * c.inner * halfBytes <= llbRoom;
+}
+
+static void copyThroughLlb(KernelBuilder &kb, Value dst, Value dstOffset, Value src, Value srcOffset,
+                           int64_t bytes, Value llb, int64_t llbBytes) {
+  kb.loop(0, bytes, llbBytes, [&](Value at) {
+    Value size = kb.min(kb.constant(llbBytes), kb.sub(kb.constant(bytes), at));
+    kb.dma(llb, kb.constant(0), src, kb.add(srcOffset, at), size, llbBytes);
+    kb.dma(dst, kb.add(dstOffset, at), llb, kb.constant(0), size, llbBytes);
+  });
+}
+
+static bool lowerConcat(relay::ConcatenateOp op, const KernelSpec &spec, LoweringContext &context) {
+  Concat c = concatOf(op);
+  KernelBuilder kb(context.module, spec.name, spec.primitive->getLoc(), context.ncore);
+  Value out = kb.ddr(spec.outputs[0]);
+  SmallVector<Value> inputs;
+  for (Value input : op.getData())
+    inputs.push_back(kb.ddr(globalOf(input, spec)));
+
+  if (!byCores(c)) {
+    int64_t llbBytes =
+        std::min(*std::max_element(c.parts.begin(), c.parts.end()) * halfBytes, int64_t(4) << 20);
+    Value llb = kb.alloc(MemoryLevel::LLB, llbBytes, "piece");
+    kb.onMaster([&] {
+      kb.loop(0, c.outer, 1, [&](Value row) {
+        int64_t offset = 0;
+        for (size_t i = 0; i < inputs.size(); ++i) {
+          int64_t bytes = c.parts[i] * halfBytes;
+          copyThroughLlb(kb, out, kb.add(kb.mul(row, c.inner * halfBytes), kb.constant(offset)), inputs[i],
+                         kb.mul(row, bytes), bytes, llb, llbBytes);
+          offset += bytes;
+        }
+      });
+    });
+    kb.finish();
+    return true;
+  }
+
+  int64_t rowsAtOnce = std::min(c.outer, llbRoom / (2 * c.inner * halfBytes));
+  Value outLlb = kb.alloc(MemoryLevel::LLB, rowsAtOnce * c.inner * halfBytes, "output");
+  SmallVector<Value> inLlb;
+  int64_t widest = *std::max_element(c.parts.begin(), c.parts.end());
+  for (int64_t part : c.parts)
+    inLlb.push_back(kb.alloc(MemoryLevel::LLB, rowsAtOnce * part * halfBytes, "input"));
+  int64_t rows =
+      std::clamp<int64_t>(int64_t(262144) / (widest * halfBytes), 1, ceilDiv(rowsAtOnce, context.ncore));
+  Value l1 = kb.alloc(MemoryLevel::L1, rows * widest * halfBytes, "rows");
+  kb.loop(0, c.outer, rowsAtOnce, [&](Value first) {
+    Value count = kb.min(kb.constant(rowsAtOnce), kb.sub(kb.constant(c.outer), first));
+    kb.onMaster([&] {
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        int64_t bytes = c.parts[i] * halfBytes;
+        kb.dma(inLlb[i], kb.constant(0), inputs[i], kb.mul(first, bytes), kb.mul(count, bytes),
+               rowsAtOnce * bytes);
+      }
+    });
+    kb.barrier();
+    kb.loop(kb.mul(kb.coreId(), rows), count, kb.constant(rows * context.ncore), [&](Value row) {
+      Value here = kb.min(kb.constant(rows), kb.sub(count, row));
+      int64_t offset = 0;
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        int64_t part = c.parts[i];
+        kb.loadLinear(l1, kb.constant(0), inLlb[i], kb.mul(row, part * halfBytes), kb.mul(here, part),
+                      rows * part);
+        kb.store(kb.view(outLlb, kb.add(kb.mul(row, c.inner * halfBytes), kb.constant(offset))), kb.view(l1),
+                 here, kb.constant(part), kb.constant(c.inner * halfBytes));
+        offset += part * halfBytes;
+      }
+    });
+    kb.barrier();
+    int64_t rowBytes = c.inner * halfBytes;
+    kb.onMaster([&] {
+      kb.dma(out, kb.mul(first, rowBytes), outLlb, kb.constant(0), kb.mul(count, rowBytes),
+             rowsAtOnce * rowBytes);
+    });
+  });
+  kb.finish();
+  return true;
+}
+
+//===-- split and strided_slice
+//----------------------------------------------------------------------------===//
+
+namespace {
+/// Elements [begin, begin + part) of each row of `inner`.
+struct SliceView {
+  int64_t outer = 1, inner = 1, begin = 0, part = 0;
+};
+} // namespace
+
+static std::optional<SmallVector<SliceView>> slicesOf(Operation *op, std::string &why) {
+  SmallVector<SliceView> views;
+  if (auto split = dyn_cast<relay::SplitOp>(op)) {
+    ArrayRef<int64_t> in = shapeOf(split.getData());
+    auto axis =
+        static_cast<size_t>(split.getAxis() < 0 ? split.getAxis() + int64_t(in.size()) : split.getAxis());
+    int64_t below = product(in.drop_front(axis + 1)), begin = 0;
+    for (Value result : split.getResults()) {
+      int64_t part = shapeOf(result)[axis] * below;
+      views.push_back({product(in.take_front(axis)), in[axis] * below, begin, part});
+      begin += part;
+    }
+    return views;
+  }
+  auto slice = cast<relay::StridedSliceOp>(op);
+  ArrayRef<int64_t> in = shapeOf(slice.getData()), out = shapeOf(slice.getResult());
+  auto ranges = relay::resolveSlices(in, slice.getBegin(), slice.getEnd(), slice.getStrides(),
+                                     slice.getSliceMode(), slice.getAxes());
+  SliceView view{1, product(in), 0, product(in)};
+  bool cut = false;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (in[i] == out[i] && (*ranges)[i].stride == 1)
+      continue;
+    if (cut || (*ranges)[i].stride != 1) {
+      why = "only slices of neighbouring elements along one axis, got " + shapeText(in) + " to " +
+            shapeText(out);
+      return std::nullopt;
+    }
+    cut = true;
+    int64_t below = product(in.drop_front(i + 1));
+    view = {product(in.take_front(i)), in[i] * below, (*ranges)[i].begin * below, out[i] * below};
+  }
+  views.push_back(view);
+  return views;
+}
+
+static bool lowerSlices(Operation *op, const KernelSpec &spec, LoweringContext &context, std::string &why) {
+  auto views = slicesOf(op, why);
+  if (!views)
+    return false;
+  KernelBuilder kb(context.module, spec.name, spec.primitive->getLoc(), context.ncore);
+  Value in = kb.ddr(globalOf(op->getOperand(0), spec));
+  int64_t llbBytes = 0;
+  for (const SliceView &v : *views)
+    llbBytes = std::max(llbBytes, std::min(v.outer * v.part * halfBytes, int64_t(4) << 20));
+  Value llb = kb.alloc(MemoryLevel::LLB, llbBytes, "piece");
+  kb.onMaster([&] {
+    for (size_t i = 0; i < views->size(); ++i) {
+      const SliceView &v = (*views)[i];
+      Value out = kb.ddr(spec.outputs[i]);
+      int64_t rowBytes = v.part * halfBytes, pitch = v.inner * halfBytes;
+      if (rowBytes > llbBytes || v.outer == 1) {
+        kb.loop(0, v.outer, 1, [&](Value row) {
+          copyThroughLlb(kb, out, kb.mul(row, rowBytes), in, kb.add(kb.mul(row, pitch), v.begin * halfBytes),
+                         rowBytes, llb, llbBytes);
+        });
+        continue;
+      }
+      int64_t rows = std::min<int64_t>(llbBytes / rowBytes, 65535);
+      kb.loop(0, v.outer, rows, [&](Value row) {
+        Value count = kb.min(kb.constant(rows), kb.sub(kb.constant(v.outer), row));
+        DmaOp::create(kb.builder(), kb.location(), kb.view(llb),
+                      kb.view(in, kb.add(kb.mul(row, pitch), v.begin * halfBytes)), count,
+                      kb.constant(rowBytes), kb.constant(pitch));
+        kb.dma(out, kb.mul(row, rowBytes), llb, kb.constant(0), kb.mul(count, rowBytes), llbBytes);
+      });
+    }
+  });
+  kb.finish();
+  return true;
+}
+
+//===-- pad
+//------------------------------------------------------------------------------------------------===//
+
+static std::optional<WindowShape> padWindow(relay::PadOp op, std::string &why) {
+  ArrayRef<int64_t> in = shapeOf(op.getData()), pads = op.getPadWidth();
+  if (op.getPadMode() != "constant" || !relay::scalarOf(op.getPadVal())) {
+    why = "pad_mode must be constant with a constant value, got " + op.getPadMode().str();
+    return std::nullopt;
+  }
+  if (in.size() != 4 || pads[0] || pads[1] || pads[6] || pads[7] ||
+      llvm::any_of(pads, [](int64_t p) { return p < 0; })) {
+    why = "only borders of height and width of an NHWC map, got " + shapeText(pads);
+    return std::nullopt;
+  }
+  WindowShape w;
+  w.batch = in[0], w.height = in[1], w.width = in[2], w.channels = w.outChannels = in[3];
+  w.top = pads[2], w.bottom = pads[3], w.left = pads[4], w.right = pads[5];
+  w.outHeight = w.height + w.top + w.bottom;
+  w.outWidth = w.width + w.left + w.right;
+  auto chunk = schedule::chooseChunk(w, 1, 0);
+  if (!chunk || chunk->rowsPerChunk || w.outputRowBytes() > 0x100000 || w.outWidth > maxExtent) {
+    why = "an image of " + std::to_string(w.outHeight * w.outputRowBytes()) +
+          " bytes does not fit LLB with its input";
+    return std::nullopt;
+  }
+  return w;
+}
+
+static bool lowerPad(relay::PadOp op, const KernelSpec &spec, LoweringContext &context, std::string &why) {
+  auto w = padWindow(op, why);
+  if (!w)
+    return false;
+  KernelBuilder kb(context.module, spec.name, spec.primitive->getLoc(), context.ncore);
+  SpatialNest nest(kb, *w, *schedule::chooseChunk(*w, 1, 0), kb.ddr(globalOf(op.getData(), spec)),
+                   kb.ddr(spec.outputs[0]), {});
+  int64_t rows =
+      std::clamp<int64_t>(int64_t(262144) / w->outputRowBytes(), 1, ceilDiv(w->outHeight, context.ncore));
+  Value band = kb.alloc(MemoryLevel::L1, rows * w->outputRowBytes(), "band");
+  auto value = static_cast<float>(*relay::scalarOf(op.getPadVal()));
+  nest.forEachChunk([&] {
+    nest.forEachTile(rows, kb.coreId(), context.ncore, [&](const SpatialTile &t) {
+      FillOp::create(kb.builder(), kb.location(), llvm::APFloat(value), kb.view(band),
+                     kb.constant(rows * w->outWidth), kb.constant(w->channels), kb.constant(0));
+      // Rows of the band that exist lie `top` rows down; none of them may.
+      kb.loop(kb.constant(0), t.inRows, kb.constant(1), [&](Value row) {
+        Value to = kb.add(kb.mul(kb.add(t.top, row), w->outputRowBytes()), w->left * w->channels * halfBytes);
+        kb.load(kb.view(band, to),
+                kb.view(nest.inputLlb(), kb.add(t.inOffset, kb.mul(row, w->inputRowBytes()))),
+                kb.constant(w->width), kb.constant(w->channels), kb.constant(0));
+      });
+      kb.storeLinear(nest.outputLlb(), t.outOffset, band, kb.constant(0),
+                     kb.mul(t.outRows, w->outWidth * w->channels), rows * w->outWidth * w->channels);
+    });
+  });
+  kb.finish();
+  return true;
+}
+
+static std::string whyNotMove(Operation *op, int) {
+  std::string why;
+  if (auto pad = dyn_cast<relay::PadOp>(op))
+    padWindow(pad, why);
+  else if (!isa<relay::ConcatenateOp>(op))
+    slicesOf(op, why);
+  if (auto concat = dyn_cast<relay::ConcatenateOp>(op))
+    if (llvm::any_of(concat.getData(), [](Value v) { return relay::constantOf(v).has_value(); }))
+      why = "inputs must not be constant";
+  return why;
+}
+
+static bool lowerMove(Operation *op, const KernelSpec &spec, LoweringContext &context, std::string &why) {
+  if (auto concat = dyn_cast<relay::ConcatenateOp>(op))
+    return lowerConcat(concat, spec, context);
+  if (auto pad = dyn_cast<relay::PadOp>(op))
+    return lowerPad(pad, spec, context, why);
+  return lowerSlices(op, spec, context, why);
+}
+
+const Family tile::moveFamily = {handlesMove, whyNotMove, lowerMove};
