@@ -29,6 +29,9 @@ public:
     }
     if (e.failed)
       return false;
+    // Names for readers of the listing.
+    if (!buffers.empty())
+      kernel->setAttr("npu.buffers", b.getArrayAttr(buffers));
     for (Operation *op : llvm::reverse(tileOps)) {
       if (!op->use_empty()) {
         op->emitOpError("buffers and pointers may only be used by tile ops, not by '")
@@ -68,7 +71,7 @@ private:
       op.emitOpError("names a tensor without address: @") << op.getGlobal();
       return false;
     }
-    addresses[op.getBuffer()] = e.constant(uint32_t(*global.getAddress()));
+    defineBuffer(op.getBuffer(), op.getGlobal(), uint32_t(*global.getAddress()), global.getBytes());
     return true;
   }
   bool lowerOp(AllocOp op) {
@@ -76,13 +79,19 @@ private:
       op.emitOpError("has no offset: the memory has not been planned");
       return false;
     }
-    addresses[op.getBuffer()] =
-        e.constant(base(op.getBuffer().getType().getLevel()) + uint32_t(*op.getOffset()));
+    uint32_t address = base(op.getBuffer().getType().getLevel()) + uint32_t(*op.getOffset());
+    defineBuffer(op.getBuffer(), op.getName(), address, op.getBytes());
     return true;
   }
   bool lowerOp(ViewOp op) {
     addresses[op.getPointer()] = e.add(at(op.getBuffer()), op.getOffset());
     return true;
+  }
+  void defineBuffer(Value buffer, StringRef name, uint32_t address, uint64_t bytes) {
+    addresses[buffer] = e.constant(address);
+    buffers.push_back(b.getDictionaryAttr({b.getNamedAttr("name", b.getStringAttr(name)),
+                                           b.getNamedAttr("address", b.getI64IntegerAttr(address)),
+                                           b.getNamedAttr("bytes", b.getI64IntegerAttr(int64_t(bytes)))}));
   }
   static uint32_t base(MemoryLevel level) {
     const target::Target &chip = target::p920();
@@ -293,6 +302,7 @@ private:
   OpBuilder b;
   Emitter e;
   llvm::DenseMap<Value, Value> addresses;
+  SmallVector<Attribute> buffers;
 };
 
 class TileToNpuPass : public PassWrapper<TileToNpuPass, OperationPass<ModuleOp>> {
