@@ -81,6 +81,12 @@ void tensorturbo::removeUnfinishedFiles() noexcept {
 
 bool tensorturbo::writeFileAtomically(const std::string &path, const std::vector<ByteSpan> &pieces,
                                       Diagnostics &diags) {
+  // A rename would replace a device or a pipe by a file.
+  struct stat info;
+  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    diags.userError("cannot write " + quoteForMessage(path, 400) + ": not a regular file");
+    return false;
+  }
   static std::atomic<unsigned> counter{0};
   std::string temporary = path + ".tmp" + std::to_string(getpid()) + "." + std::to_string(counter++);
   UnfinishedFile guard(temporary);

@@ -60,8 +60,9 @@ static int runTool(int argc, char **argv) {
 int main(int argc, char **argv) {
   for (int number : {SIGINT, SIGTERM, SIGHUP})
     std::signal(number, onSignal);
-  // A full or closed standard output shows as a failed write, not as a silent end.
+  // A closed output and a file size limit show as failed writes, not as a silent end.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   int exitCode;
   try {
     exitCode = runTool(argc, argv);
