@@ -15,6 +15,9 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#ifdef HAVE_TTTRANSFORMS
+#include "Transforms/Passes.h"
+#endif
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
@@ -31,5 +34,8 @@ int main(int argc, char **argv) {
 #endif
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+#ifdef HAVE_TTTRANSFORMS
+  tensorturbo::relay::registerPasses();
+#endif
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "TensorTurbo developer tool\n", registry));
 }

@@ -66,7 +66,8 @@ std::optional<Constant> constantOf(mlir::Attribute attribute);
 /// The single value of a constant of one element (any type); nullopt otherwise.
 std::optional<double> scalarOf(mlir::Value value);
 
-/// Adds data to the dialect's store and makes a relay.constant of it. `bytes` must match dtype and shape.
+/// Makes a relay.constant of data: small ones are kept in the IR, others go to the dialect's store. The bytes
+/// must match dtype and shape (bool: one byte an element).
 mlir::Value createConstant(mlir::OpBuilder &builder, mlir::Location location, DType type,
                            llvm::ArrayRef<int64_t> shape, std::vector<uint8_t> bytes);
 mlir::Value createConstant(mlir::OpBuilder &builder, mlir::Location location, const Constant &constant);

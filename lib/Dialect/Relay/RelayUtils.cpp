@@ -221,23 +221,44 @@ std::optional<double> scalarOf(mlir::Value value) {
   return std::nullopt;
 }
 
+/// Constants up to this size live in the IR, where they can be read; larger ones in the store.
+constexpr size_t inlineBytes = 256;
+
+static mlir::DenseElementsAttr inlineConstant(mlir::RankedTensorType type, const uint8_t *data,
+                                              size_t bytes) {
+  if (!type.getElementType().isInteger(1))
+    return mlir::DenseElementsAttr::getFromRawBuffer(
+        type, llvm::ArrayRef<char>(reinterpret_cast<const char *>(data), bytes));
+  llvm::SmallVector<bool> flags(data, data + bytes);
+  return mlir::DenseElementsAttr::get(type, llvm::ArrayRef<bool>(flags));
+}
+
+/// `id` adds the data to the store; only called for constants that do not live in the IR.
+static mlir::Value makeConstantOp(mlir::OpBuilder &builder, mlir::Location location, DType type,
+                                  llvm::ArrayRef<int64_t> shape, const uint8_t *data, size_t bytes,
+                                  llvm::function_ref<uint64_t(ConstantStore &)> id) {
+  auto *context = builder.getContext();
+  auto tensor = tensorTypeFor(context, type, shape);
+  mlir::TypedAttr value;
+  if (bytes > 0 && bytes <= inlineBytes) {
+    value = inlineConstant(tensor, data, bytes);
+  } else {
+    ConstantStore &store = *context->getOrLoadDialect<RelayDialect>()->getConstants();
+    uint64_t number = id(store);
+    value = ConstAttr::get(context, tensor, number, store.get(number).hash);
+  }
+  return ConstantOp::create(builder, location, tensor, value);
+}
+
 mlir::Value createConstant(mlir::OpBuilder &builder, mlir::Location location, DType type,
                            llvm::ArrayRef<int64_t> shape, std::vector<uint8_t> bytes) {
-  auto *context = builder.getContext();
-  auto &store = context->getOrLoadDialect<RelayDialect>()->getConstants();
-  uint64_t id = store->add(type, shape.vec(), std::move(bytes));
-  auto tensor = tensorTypeFor(context, type, shape);
-  auto attr = ConstAttr::get(context, tensor, id, store->get(id).hash);
-  return ConstantOp::create(builder, location, tensor, attr);
+  return makeConstantOp(builder, location, type, shape, bytes.data(), bytes.size(),
+                        [&](ConstantStore &s) { return s.add(type, shape.vec(), std::move(bytes)); });
 }
 
 mlir::Value createConstant(mlir::OpBuilder &builder, mlir::Location location, const Constant &c) {
-  auto *context = builder.getContext();
-  auto &store = context->getOrLoadDialect<RelayDialect>()->getConstants();
-  uint64_t id = store->addView(c.dtype, c.shape, c.data, c.owner);
-  auto tensor = tensorTypeFor(context, c.dtype, c.shape);
-  auto attr = ConstAttr::get(context, tensor, id, store->get(id).hash);
-  return ConstantOp::create(builder, location, tensor, attr);
+  return makeConstantOp(builder, location, c.dtype, c.shape, c.data, c.bytes,
+                        [&](ConstantStore &s) { return s.addView(c.dtype, c.shape, c.data, c.owner); });
 }
 
 mlir::Value createScalar(mlir::OpBuilder &builder, mlir::Location location, mlir::Type type, double value) {
