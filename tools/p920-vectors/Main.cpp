@@ -1,101 +1,45 @@
-// p920-vectors FOLDER [NAME-PART]: runs the conformance vectors of a folder (*.jsonl, *.sweep.hex, both
-// possibly .gz, and sync_timeout.json), optionally only the files whose name contains NAME-PART. Prints each
-// failure and closes with "N passed, N failed". Exit code 0 if all passed.
-#include "VectorRunner.h"
-#include "llvm/ADT/StringRef.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
-#include <algorithm>
+// p920-vectors [--path=portable|avx2|avx512] FOLDER [NAME-PART]: runs the conformance vectors of a folder,
+// optionally only the files whose name contains NAME-PART, on the best or on the given code path of the
+// kernels. Prints each failure and closes with "N passed, N failed". Exit code 0 if all passed.
+#include "Numerics/Kernels.h"
+#include "VectorFolder.h"
 #include <cstdio>
+#include <string_view>
 
 using namespace tensorturbo;
-using llvm::StringRef;
 
-namespace {
-
-struct Totals {
-  size_t passed = 0, failed = 0;
-  void count(const std::string &name, const std::string &error) {
-    if (error.empty()) {
-      ++passed;
-      return;
+static bool choosePath(std::string_view name) {
+  for (numerics::Path p : {numerics::Path::Portable, numerics::Path::Avx2, numerics::Path::Avx512})
+    if (name == numerics::pathName(p) && numerics::pathSupported(p)) {
+      numerics::forcePath(p);
+      return true;
     }
-    ++failed;
-    std::printf("FAILED %s: %s\n", name.c_str(), error.c_str());
-  }
-};
-
-void runRecords(const std::string &name, StringRef text, vectors::VectorRunner &runner, Totals &totals) {
-  size_t number = 0;
-  while (!text.empty()) {
-    auto [line, rest] = text.split('\n');
-    text = rest;
-    ++number;
-    if (line.trim().empty())
-      continue;
-    std::string error;
-    std::optional<vectors::Record> record = vectors::parseRecord(line, error);
-    if (!record)
-      totals.count(name + " line " + std::to_string(number), error);
-    else
-      totals.count(record->name, runner.run(*record));
-  }
+  return false;
 }
-
-void runSweep(const std::string &name, StringRef text, vectors::VectorRunner &runner, Totals &totals) {
-  std::vector<uint16_t> expected;
-  while (!(text = text.ltrim()).empty()) {
-    StringRef word = text.take_until([](char c) { return c == ' ' || c == '\n' || c == '\r'; });
-    uint16_t value = 0;
-    if (word.getAsInteger(16, value))
-      return totals.count(name, "not a hexadecimal number: result " + std::to_string(expected.size()));
-    expected.push_back(value);
-    text = text.drop_front(word.size());
-  }
-  totals.count(name, runner.runSweep(name.substr(0, name.find(".sweep")), expected));
-}
-
-} // namespace
 
 int main(int argc, char **argv) {
-  if (argc < 2 || argc > 3) {
-    std::fprintf(stderr, "usage: p920-vectors FOLDER [NAME-PART]\n");
-    return 2;
-  }
-  std::vector<std::string> paths;
-  std::error_code error;
-  for (llvm::sys::fs::directory_iterator it(argv[1], error), end; it != end && !error; it.increment(error))
-    paths.push_back(it->path());
-  if (error) {
-    std::fprintf(stderr, "p920-vectors: cannot list %s: %s\n", argv[1], error.message().c_str());
-    return 2;
-  }
-  std::sort(paths.begin(), paths.end());
-
-  vectors::VectorRunner runner;
-  Totals totals;
-  for (const std::string &path : paths) {
-    StringRef name = llvm::sys::path::filename(path);
-    if (argc == 3 && !name.contains(argv[2]))
-      continue;
-    StringRef plain = name.ends_with(".gz") ? name.drop_back(3) : name;
-    bool records = plain.ends_with(".jsonl"), sweep = plain.ends_with(".sweep.hex"),
-         program = name == "sync_timeout.json";
-    if (!records && !sweep && !program)
-      continue;
-    std::string message;
-    std::optional<std::string> text = vectors::readText(path, message);
-    if (!text) {
-      totals.count(name.str(), message);
-    } else if (records) {
-      runRecords(plain.str(), *text, runner, totals);
-    } else if (sweep) {
-      runSweep(plain.str(), *text, runner, totals);
-    } else {
-      std::optional<vectors::ProgramRecord> record = vectors::parseProgram(*text, message);
-      totals.count(name.str(), record ? runner.run(*record) : message);
+  constexpr std::string_view kOption = "--path=";
+  int first = 1;
+  if (argc > 1 && std::string_view(argv[1]).substr(0, kOption.size()) == kOption) {
+    if (!choosePath(std::string_view(argv[1]).substr(kOption.size()))) {
+      std::fprintf(stderr, "p920-vectors: no such code path on this host\n");
+      return 2;
     }
+    ++first;
   }
-  std::printf("%zu passed, %zu failed\n", totals.passed, totals.failed);
-  return totals.failed || !totals.passed ? 1 : 0;
+  if (argc - first < 1 || argc - first > 2) {
+    std::fprintf(stderr, "usage: p920-vectors [--path=portable|avx2|avx512] FOLDER [NAME-PART]\n");
+    return 2;
+  }
+  std::string error;
+  auto report = [](const std::string &name, const std::string &what) {
+    std::printf("FAILED %s: %s\n", name.c_str(), what.c_str());
+  };
+  auto result = vectors::runFolder(argv[first], argc - first == 2 ? argv[first + 1] : "", report, error);
+  if (!result) {
+    std::fprintf(stderr, "p920-vectors: %s\n", error.c_str());
+    return 2;
+  }
+  std::printf("%zu passed, %zu failed\n", result->passed, result->failed);
+  return result->failed || !result->passed ? 1 : 0;
 }
