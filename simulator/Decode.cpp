@@ -65,15 +65,20 @@ Decoded decode(uint32_t word) {
 CodeCache::CodeCache(Memory &memory) : memory(memory), pages(ddrSize / CodePage::size) {}
 
 void CodeCache::clear() {
-  for (auto &page : pages)
-    page.reset();
+  for (uint32_t number : numbers)
+    pages[number] = nullptr;
+  numbers.clear();
+  owned.clear();
 }
 
 const CodePage *CodeCache::page(uint32_t number) {
   if (number >= pages.size())
     return nullptr;
-  if (pages[number])
-    return pages[number].get();
+  if (const CodePage *known = pages[number].load(std::memory_order_acquire))
+    return known;
+  std::lock_guard lock(mutex);
+  if (const CodePage *known = pages[number].load(std::memory_order_acquire))
+    return known;
   auto page = std::make_unique<CodePage>();
   uint32_t base = number * CodePage::size;
   const uint8_t *bytes = memory.ddr.data() + base;
@@ -92,8 +97,10 @@ const CodePage *CodeCache::page(uint32_t number) {
       std::memcpy(&high, bytes + offset + 2, 2);
     d = decode(low | static_cast<uint32_t>(high) << 16);
   }
-  pages[number] = std::move(page);
-  return pages[number].get();
+  pages[number].store(page.get(), std::memory_order_release);
+  numbers.push_back(number);
+  owned.push_back(std::move(page));
+  return owned.back().get();
 }
 
 } // namespace tensorturbo::sim

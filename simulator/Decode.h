@@ -2,7 +2,9 @@
 #pragma once
 #include "simulator/Hart.h"
 #include <array>
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 namespace tensorturbo::sim {
@@ -29,7 +31,7 @@ struct CodePage {
   std::array<Decoded, size / 2> instructions;
 };
 
-/// Decoded pages of DDR, shared by all cores and immutable once made.
+/// Decoded pages of DDR, shared by all cores (and host threads) and immutable once made.
 class CodeCache {
 public:
   explicit CodeCache(Memory &memory);
@@ -40,7 +42,11 @@ public:
 
 private:
   Memory &memory;
-  std::vector<std::unique_ptr<CodePage>> pages;
+  std::vector<std::atomic<CodePage *>> pages;
+  std::mutex mutex;
+  /// The pages made so far.
+  std::vector<std::unique_ptr<CodePage>> owned;
+  std::vector<uint32_t> numbers;
 };
 
 } // namespace tensorturbo::sim

@@ -12,7 +12,7 @@ void Hart::reset() {
   static_cast<Core &>(*this) = fresh;
   mstatus = mtvec = mepc = mcause = mtval = mscratch = mie = mcounteren = 0;
   vstart = vxsat = vxrm = 0;
-  retired = retiredOffset = cycleOffset = 0;
+  retired = retiredOffset = cycleOffset = stores = 0;
   trap = {};
   failure.clear();
   wait = WaitKind::None;
@@ -23,8 +23,7 @@ void Hart::reset() {
   lastCsrWrite.fill(std::nullopt);
   counters = {};
   flushCode = false;
-  page = nullptr;
-  pageNumber = ~0u;
+  forgetCode();
 }
 
 void Hart::setVectorType(uint32_t type, uint32_t requested) {

@@ -66,6 +66,8 @@ struct Hart : Core {
   /// Retired instructions; also the clock of the cycle counters.
   uint64_t retired = 0;
   uint64_t retiredOffset = 0, cycleOffset = 0;
+  /// Instructions that wrote memory or a device.
+  uint64_t stores = 0;
 
   /// Address of the instruction after the running one.
   uint32_t next = 0;
@@ -101,6 +103,11 @@ struct Hart : Core {
   Step run(uint64_t limit);
   /// Decodes and executes one word without the code cache; pc advances if it retires.
   Step executeWord(uint32_t word);
+  /// Lets go of the code cache's pages.
+  void forgetCode() {
+    page = nullptr;
+    pageNumber = ~0u;
+  }
   /// Enters the trap handler at mtvec with `trap` taken at pc.
   void enterTrap();
   /// Sets `trap` and returns Step::Trap.

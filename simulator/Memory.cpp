@@ -55,7 +55,10 @@ void MemoryRegion::setBits(uint32_t offset, size_t bytes, bool value) {
   uint8_t *bits = written.data();
   size_t begin = offset, end = begin + bytes;
   auto apply = [&](size_t byte, unsigned mask) {
-    bits[byte] = static_cast<uint8_t>(value ? bits[byte] | mask : bits[byte] & ~mask);
+    if (value)
+      setWrittenBits(bits[byte], static_cast<uint8_t>(mask));
+    else
+      __atomic_fetch_and(&bits[byte], static_cast<uint8_t>(~mask), __ATOMIC_RELAXED);
   };
   size_t firstFull = (begin + 7) / 8, lastFull = end / 8;
   if (firstFull > lastFull) { // inside one byte of bits

@@ -28,6 +28,12 @@ private:
   size_t length = 0;
 };
 
+/// Sets bits of a byte that several host threads may change at once.
+inline void setWrittenBits(uint8_t &bits, uint8_t mask) {
+  if ((bits & mask) != mask)
+    __atomic_fetch_or(&bits, mask, __ATOMIC_RELAXED);
+}
+
 /// One contiguous memory. Offsets are the caller's to check: see Memory::find.
 class MemoryRegion {
 public:

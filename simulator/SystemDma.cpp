@@ -242,14 +242,17 @@ bool SystemDma::runChain(uint32_t index, std::string &message) {
   return true;
 }
 
-bool SystemDma::step(bool force, bool &progress, std::string &message) {
+bool SystemDma::step(bool force, bool &progress, Failure &failure) {
   for (uint32_t i = 0; i < 2; i++) {
     Channel &c = channels[i];
     if (!c.busy || !(force || c.asked || ++c.age >= oldAge))
       continue;
     progress = true;
-    if (!runChain(i, message))
+    if (!runChain(i, failure.message)) {
+      failure.core = c.core;
+      failure.pc = c.pc;
       return false;
+    }
   }
   return true;
 }
@@ -262,14 +265,6 @@ std::string SystemDma::pendingWriter(const MemoryRegion &region, uint32_t offset
         if (range.overlaps(byte))
           return name(i);
   return {};
-}
-
-std::string SystemDma::describe() const {
-  std::string text;
-  for (uint32_t i = 0; i < 2; i++)
-    if (channels[i].busy)
-      text += (text.empty() ? "" : "; ") + name(i) + " is busy";
-  return text;
 }
 
 } // namespace tensorturbo::sim

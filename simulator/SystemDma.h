@@ -23,14 +23,17 @@ public:
   Access store(uint32_t offset, uint32_t value, uint32_t core, uint32_t pc, std::string &message);
 
   bool busy() const { return channels[0].busy || channels[1].busy; }
-  /// Executes the chains that somebody asked about or that are old, or all if `force`. False with a message
-  /// if a transfer failed. `progress` is set if anything was done.
-  bool step(bool force, bool &progress, std::string &message);
+  /// A transfer that cannot be done, and the instruction that started it.
+  struct Failure {
+    uint32_t core = 0, pc = 0;
+    std::string message;
+  };
+  /// Executes the chains that somebody asked about or that are old, or all if `force`. False if a transfer
+  /// failed. `progress` is set if anything was done.
+  bool step(bool force, bool &progress, Failure &failure);
 
   /// If a transfer under way will write this byte: who started it, else "".
   std::string pendingWriter(const MemoryRegion &region, uint32_t offset) const;
-  /// "channel 0 busy, started on core 0 at 0x01400000" for each busy channel, else "".
-  std::string describe() const;
 
 private:
   struct Descriptor {

@@ -27,7 +27,9 @@ template <class T> inline Step storeTo(Hart &hart, uint32_t address, T value) {
   if (address < ddrSize) {
     MemoryRegion &ddr = hart.memory->ddr;
     std::memcpy(ddr.data() + address, &value, sizeof(T));
-    ddr.writtenBits()[address >> 3] |= static_cast<uint8_t>(((1u << sizeof(T)) - 1) << (address & 7));
+    setWrittenBits(ddr.writtenBits()[address >> 3],
+                   static_cast<uint8_t>(((1u << sizeof(T)) - 1) << (address & 7)));
+    hart.stores++;
     return Step::Next;
   }
   return storeSlow(hart, address, sizeof(T), &value);

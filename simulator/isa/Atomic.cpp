@@ -17,25 +17,34 @@ Step loadReserved(Hart &h, const Decoded &d) {
   return Step::Next;
 }
 
+/// The word as the host sees it, for an access that loadFrom has found good; null for a device register.
+uint32_t *hostWord(Hart &h, uint32_t address) {
+  MemorySpan span = h.memory->find(h.id, address, 4);
+  if (!span)
+    return nullptr;
+  span.region->markWritten(span.offset, 4);
+  h.stores++;
+  return reinterpret_cast<uint32_t *>(span.data());
+}
+
+bool exchange(uint32_t *word, uint32_t &expected, uint32_t desired) {
+  return __atomic_compare_exchange_n(word, &expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
 // The reservation holds while the word keeps its value: stores of other cores need not look for reservations.
 Step storeConditional(Hart &h, const Decoded &d) {
-  uint32_t address = h.x[d.rs1], value = h.x[d.rs2];
+  uint32_t address = h.x[d.rs1];
   if (address & 3)
     return h.raise(6, address);
   bool good = h.reservation && h.reservation->address == address;
   if (good) {
-    uint32_t current = 0;
-    Step step = loadFrom(h, address, current);
-    if (step != Step::Next)
-      return step;
-    good = current == h.reservation->value;
+    uint32_t *word = hostWord(h, address);
+    if (!word)
+      return h.raise(7, address);
+    uint32_t expected = h.reservation->value;
+    good = exchange(word, expected, h.x[d.rs2]);
   }
   h.reservation.reset();
-  if (good) {
-    Step step = storeTo(h, address, value);
-    if (step != Step::Next)
-      return step;
-  }
   h.x[d.rd] = good ? 0 : 1;
   return Step::Next;
 }
@@ -78,10 +87,13 @@ template <class Op> Step amo(Hart &h, const Decoded &d) {
     return h.raise(7, address);
   if (step != Step::Next)
     return step;
-  step = storeTo(h, address, Op::of(old, h.x[d.rs2]));
-  if (step == Step::Next)
-    h.x[d.rd] = old;
-  return step;
+  uint32_t *word = hostWord(h, address), operand = h.x[d.rs2];
+  if (!word)
+    return h.raise(7, address);
+  while (!exchange(word, old, Op::of(old, operand))) {
+  }
+  h.x[d.rd] = old;
+  return Step::Next;
 }
 
 } // namespace

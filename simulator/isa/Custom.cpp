@@ -99,6 +99,7 @@ Step compute(Hart &h, const Decoded &d) {
     if (Step step = checkReads(h, regions); step != Step::Next)
       return step;
   markWrites(h, regions);
+  h.stores++;
   h.counters.executed[insn.index]++;
   if (insn.engine == target::Engine::Mme)
     countMatrix(h, word, insn);
@@ -114,6 +115,7 @@ Step transfer(Hart &h, const Decoded &d) {
     return trapped(h, h.trap);
   if (step == Step::Fail)
     return step;
+  h.stores++;
   h.counters.executed[insn.index]++;
   if (step == Step::Wait)
     h.wait = WaitKind::Rendezvous;

@@ -26,6 +26,7 @@ Step storeSlow(Hart &h, uint32_t address, uint32_t bytes, const void *value) {
   if (MemorySpan span = h.memory->find(h.id, address, bytes)) {
     std::memcpy(span.data(), value, bytes);
     span.region->markWritten(span.offset, bytes);
+    h.stores++;
     return Step::Next;
   }
   if (bytes != 4)

@@ -55,6 +55,7 @@ Step moveElements(Hart &h, uint32_t reg, const Access &access) {
     if (access.isStore) {
       std::memcpy(span.data(), &h.v[reg][i], 2);
       span.region->markWritten(span.offset, 2);
+      h.stores++;
       continue;
     }
     if (h.checks && span.region->firstUnwritten(span.offset, 2))

@@ -1,0 +1,365 @@
+#include "simulator/Cluster.h"
+#include "simulator/Messages.h"
+#include "simulator/isa/Transfer.h"
+#include <algorithm>
+#include <cstring>
+
+namespace tensorturbo::sim {
+
+namespace {
+// Instructions that a core retires in one round.
+constexpr uint64_t quantum = 20'000;
+// The chip's reset value of the barrier time-out.
+constexpr uint64_t defaultSyncTimeout = 0x2C000000;
+// How often, in rounds, cores that never end a turn early are examined for endless polling, and how long
+// their loop may be.
+constexpr uint64_t spinCheckInterval = 16, longestSpin = 4096;
+
+void stopAt(RunResult &result, RunStatus status, uint32_t core, uint32_t pc, std::string message) {
+  result.status = status;
+  result.core = core;
+  result.pc = pc;
+  result.message = std::move(message);
+}
+} // namespace
+
+Cluster::Cluster(const MachineOptions &options, Memory &memory)
+    : harts(static_cast<size_t>(options.cores)), options(options), memory(memory), code(memory),
+      pool(std::min(options.threads, options.cores)) {
+  for (uint32_t base : dmaBase)
+    dma.emplace_back(memory, base, options.checks);
+  for (uint32_t i = 0; i < harts.size(); i++) {
+    Hart &hart = harts[i];
+    hart.id = i;
+    hart.l1 = memory.l1[i].data();
+    hart.im = memory.im[i].data();
+    hart.memory = &memory;
+    hart.bus = this;
+    hart.code = &code;
+    hart.checks = options.checks;
+  }
+}
+
+void Cluster::reset() {
+  for (Hart &hart : harts)
+    hart.reset();
+  barrier.reset(options.cores);
+  rendezvous = 0;
+  for (SystemDma &controller : dma)
+    controller.reset();
+  lastTrap.reset();
+  code.clear();
+}
+
+Step Cluster::loadDevice(Hart &hart, uint32_t address, uint32_t &value) {
+  std::lock_guard lock(devices);
+  if (address - hsyncBase < hsyncSize) {
+    value = barrier.mask((address - hsyncBase) / 4);
+    return Step::Next;
+  }
+  for (size_t i = 0; i < dma.size(); i++)
+    if (address - dmaBase[i] < dmaSize)
+      switch (dma[i].load(address - dmaBase[i], value)) {
+      case SystemDma::Access::Done:
+        return Step::Next;
+      case SystemDma::Access::Pending:
+        return Step::Yield;
+      default:
+        return hart.raise(5, address);
+      }
+  return hart.raise(5, address);
+}
+
+Step Cluster::storeDevice(Hart &hart, uint32_t address, uint32_t value) {
+  std::lock_guard lock(devices);
+  hart.stores++;
+  if (address - hsyncBase < hsyncSize) {
+    barrier.setMask((address - hsyncBase) / 4, value);
+    return Step::Next;
+  }
+  std::string message;
+  for (size_t i = 0; i < dma.size(); i++)
+    if (address - dmaBase[i] < dmaSize)
+      switch (dma[i].store(address - dmaBase[i], value, hart.id, hart.pc, message)) {
+      case SystemDma::Access::Done:
+        return Step::Next;
+      case SystemDma::Access::Failed:
+        return hart.fail(message);
+      default:
+        return hart.raise(7, address);
+      }
+  return hart.raise(7, address);
+}
+
+std::string Cluster::whyUnwritten(const MemoryRegion &region, uint32_t offset) const {
+  std::lock_guard lock(devices);
+  for (const SystemDma &controller : dma)
+    if (std::string writer = controller.pendingWriter(region, offset); !writer.empty())
+      return "which is still to be written by the transfer of " + writer;
+  return "which was never written";
+}
+
+uint64_t Cluster::totalRetired() const {
+  uint64_t total = 0;
+  for (const Hart &hart : harts)
+    total += hart.retired;
+  return total;
+}
+
+uint32_t Cluster::wordAt(const Hart &hart) const {
+  uint32_t word = 0;
+  if (hart.pc < ddrSize)
+    std::memcpy(&word, memory.ddr.data() + hart.pc, std::min<size_t>(4, ddrSize - hart.pc));
+  return word;
+}
+
+std::string Cluster::place(const Hart &hart) const {
+  return "core " + std::to_string(hart.id) + " at " + hexText(hart.pc);
+}
+
+std::string Cluster::describe(const Hart &hart) const {
+  switch (hart.wait) {
+  case WaitKind::None:
+    return "running";
+  case WaitKind::Parked:
+    return "is parked in an endless loop";
+  case WaitKind::Barrier:
+    return barrier.describe(hart.id);
+  case WaitKind::Rendezvous:
+    break;
+  }
+  std::string text = "waits at a pld for cores";
+  uint32_t missing = hart.csr[0x420] & ~rendezvous;
+  const char *separator = " ";
+  for (uint32_t i = 0; i < 32; i++)
+    if (missing >> i & 1) {
+      text += separator + std::to_string(i);
+      separator = ", ";
+    }
+  return missing ? text : "waits at a pld whose core map lacks this core itself";
+}
+
+void Cluster::reportAll(RunResult &result, RunStatus status, const std::string &message) const {
+  stopAt(result, status, 0, harts[0].pc, message);
+  for (const Hart &hart : harts)
+    result.message += "\n  " + place(hart) + " " +
+                      (hart.wait == WaitKind::None && status == RunStatus::Deadlock
+                           ? "polls memory that nobody is left to change"
+                           : describe(hart));
+}
+
+TrapRecord Cluster::recordTrap(const Hart &hart) const {
+  TrapRecord record{hart.id, hart.pc, hart.trap.cause, hart.trap.value, {}};
+  char cause[16];
+  std::snprintf(cause, sizeof cause, "0x%X", record.cause);
+  record.text = std::string("trap ") + cause + " (" + causeName(record.cause) + "), mtval " +
+                hexText(record.value) + ", " + place(hart) + ": " +
+                (record.cause == 1 ? "(no instruction)" : disassemble(wordAt(hart)));
+  return record;
+}
+
+/// The instruction at which the core waits is done. False if it failed.
+bool Cluster::completeWait(Hart &hart, RunResult &result) {
+  if (hart.wait == WaitKind::Rendezvous && completeBroadcast(hart, hart.waitWord) == Step::Fail) {
+    stopAt(result, RunStatus::Fault, hart.id, hart.pc,
+           place(hart) + ": " + disassemble(hart.waitWord) + ": " + hart.failure);
+    return false;
+  }
+  hart.wait = WaitKind::None;
+  hart.pc += 4;
+  hart.retired++;
+  return true;
+}
+
+void Cluster::flushCode() {
+  bool wanted = false;
+  for (Hart &hart : harts) {
+    wanted |= hart.flushCode;
+    hart.flushCode = false;
+  }
+  if (!wanted)
+    return;
+  for (Hart &hart : harts)
+    hart.forgetCode();
+  code.clear();
+}
+
+Cluster::Served Cluster::service(bool force, RunResult &result) {
+  bool progress = false;
+  flushCode();
+  for (Hart &hart : harts) {
+    uint32_t released = 0;
+    if (hart.wait == WaitKind::Barrier && !barrier.isWaiting(hart.id)) {
+      released = barrier.arrive(hart.id);
+    } else if (hart.wait == WaitKind::Rendezvous && !(rendezvous >> hart.id & 1)) {
+      rendezvous |= 1u << hart.id;
+      uint32_t map = hart.csr[0x420];
+      released = (map & ~rendezvous) ? 0 : map;
+      rendezvous &= ~released;
+    }
+    for (Hart &other : harts)
+      if (released >> other.id & 1) {
+        progress = true;
+        other.barrierTicks = 0;
+        if (!completeWait(other, result))
+          return Served::Failed;
+      }
+  }
+  for (SystemDma &controller : dma) {
+    SystemDma::Failure failure;
+    if (!controller.step(force, progress, failure)) {
+      stopAt(result, RunStatus::Fault, failure.core, failure.pc, failure.message);
+      return Served::Failed;
+    }
+  }
+  return progress ? Served::Progress : Served::Nothing;
+}
+
+/// One core until its turn ends. Touches nothing of other cores except through memory and devices.
+void Cluster::takeTurn(Turn &turn) const {
+  Hart &hart = *turn.hart;
+  uint64_t begin = hart.retired, limit = begin + quantum;
+  while ((turn.end = hart.run(limit)) == Step::Trap) {
+    turn.trap = recordTrap(hart);
+    if (hart.mtvec == 0)
+      break;
+    hart.enterTrap();
+    // A handler that traps itself must not run for ever.
+    if (++hart.retired >= limit) {
+      turn.end = Step::Next;
+      break;
+    }
+  }
+  turn.retired = hart.retired - begin;
+}
+
+/// False if the run has ended.
+bool Cluster::endTurn(Turn &turn, RunResult &result) {
+  Hart &hart = *turn.hart;
+  if (turn.trap)
+    lastTrap = turn.trap;
+  switch (turn.end) {
+  case Step::Trap:
+    stopAt(result, RunStatus::Trap, hart.id, hart.pc, "unhandled " + turn.trap->text);
+    return false;
+  case Step::Fail:
+    stopAt(result, RunStatus::Fault, hart.id, hart.pc,
+           place(hart) + ": " + disassemble(wordAt(hart)) + ": " + hart.failure);
+    return false;
+  case Step::Park:
+    hart.wait = WaitKind::Parked;
+    break;
+  default:
+    break;
+  }
+  if (barrier.isAwaited(hart.id))
+    hart.barrierTicks += turn.retired;
+  return true;
+}
+
+/// One turn of every core that does not wait. False if the run has ended.
+bool Cluster::runRound(RunResult &result, bool &ran) {
+  std::vector<Turn> turns;
+  for (Hart &hart : harts)
+    if (hart.wait == WaitKind::None) {
+      turns.emplace_back();
+      turns.back().hart = &hart;
+    }
+  ran = !turns.empty();
+  pool.run(turns.size(), [&](size_t i) { takeTurn(turns[i]); });
+  // In the order of the core numbers, whatever the host did.
+  for (Turn &turn : turns)
+    if (!endTurn(turn, result))
+      return false;
+  return true;
+}
+
+/// The time-out of barriers: it hits the core that lets others wait too long. False if the run has ended.
+bool Cluster::countBarrierTicks(RunResult &result, bool &expired) {
+  uint64_t threshold = options.syncTimeout.value_or(defaultSyncTimeout);
+  for (Hart &hart : harts) {
+    if (!barrier.isAwaited(hart.id))
+      continue;
+    // Only if a time-out was asked for, time passes for a parked core; otherwise this is a deadlock to
+    // report.
+    if (hart.wait == WaitKind::Parked && options.syncTimeout) {
+      hart.barrierTicks += quantum;
+      expired = true;
+    }
+    if (hart.barrierTicks <= threshold)
+      continue;
+    expired = true;
+    hart.wait = WaitKind::None;
+    hart.barrierTicks = 0;
+    hart.trap = {0x101, 0};
+    lastTrap = recordTrap(hart);
+    if (hart.mtvec == 0) {
+      stopAt(result, RunStatus::Trap, hart.id, hart.pc, "unhandled " + lastTrap->text);
+      return false;
+    }
+    hart.enterTrap();
+    uint32_t released = barrier.releaseAll();
+    for (Hart &other : harts)
+      if (released >> other.id & 1 && !completeWait(other, result))
+        return false;
+    break;
+  }
+  return true;
+}
+
+/// Whether the core comes back to exactly the state it is in without having stored anything.
+bool Cluster::onlySpins(Hart &hart) const {
+  const Core before = hart;
+  uint64_t stores = hart.stores;
+  for (uint64_t i = 0; i < longestSpin; i++) {
+    if (hart.run(hart.retired + 1) != Step::Next || hart.stores != stores)
+      return false;
+    if (hart.pc == before.pc && hart.x == before.x && hart.f == before.f &&
+        hart.csr.value == before.csr.value)
+      return true;
+  }
+  return false;
+}
+
+/// Whether every core waits or polls memory that only another core could change.
+bool Cluster::nothingCanChange() {
+  for (const SystemDma &controller : dma)
+    if (controller.busy())
+      return false;
+  for (Hart &hart : harts)
+    if (hart.wait == WaitKind::None && !onlySpins(hart))
+      return false;
+  return true;
+}
+
+RunResult Cluster::run(const uint8_t *tohost) {
+  RunResult result;
+  uint64_t quietRounds = 0;
+  // Rounds count as well, so that a DMA chain without end meets the limit.
+  for (uint64_t rounds = 0;; rounds++) {
+    bool ran = false;
+    bool goesOn = runRound(result, ran);
+    std::memcpy(&result.tohost, tohost, 8);
+    if (!goesOn || result.tohost != 0)
+      break;
+    Served served = service(!ran, result);
+    bool expired = false;
+    if (served == Served::Failed || !countBarrierTicks(result, expired))
+      break;
+    bool quiet = served == Served::Nothing && !expired;
+    quietRounds = quiet ? quietRounds + 1 : 0;
+    if (quiet && (!ran || (quietRounds % spinCheckInterval == 0 && nothingCanChange()))) {
+      reportAll(result, RunStatus::Deadlock, "deadlock: no core can go on");
+      break;
+    }
+    if (totalRetired() + rounds >= options.maxInstructions) {
+      reportAll(result, RunStatus::Limit,
+                "no end after " + std::to_string(options.maxInstructions) + " instructions");
+      break;
+    }
+  }
+  result.lastTrap = lastTrap;
+  return result;
+}
+
+} // namespace tensorturbo::sim

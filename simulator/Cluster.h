@@ -1,0 +1,75 @@
+// The cores of a machine with the devices that they share, and the order in which everything happens.
+#pragma once
+#include "simulator/Barrier.h"
+#include "simulator/Decode.h"
+#include "simulator/Hart.h"
+#include "simulator/Machine.h"
+#include "simulator/SystemDma.h"
+#include "simulator/WorkerPool.h"
+#include <mutex>
+
+namespace tensorturbo::sim {
+
+class Cluster final : public DeviceBus {
+public:
+  /// `memory` must have been reserved for options.cores cores.
+  Cluster(const MachineOptions &options, Memory &memory);
+
+  std::vector<Hart> harts;
+
+  /// Power-on state of cores and devices; memories stay.
+  void reset();
+  /// Runs all cores from their pc until the word at `tohost` is non-zero.
+  RunResult run(const uint8_t *tohost);
+  /// What happened between two rounds. Failed: `result` says why.
+  enum class Served { Nothing, Progress, Failed };
+  /// Barriers and pld rendezvous, then DMA: transfers that somebody asked about, or all if `force`.
+  Served service(bool force, RunResult &result);
+  /// "running" or what the core waits for.
+  std::string describe(const Hart &hart) const;
+
+  // Devices, seen from a core. Cores may run on several host threads.
+  Step loadDevice(Hart &hart, uint32_t address, uint32_t &value) override;
+  Step storeDevice(Hart &hart, uint32_t address, uint32_t value) override;
+  MemoryRegion *remoteL1(uint32_t core) override {
+    return core < memory.l1.size() ? &memory.l1[core] : nullptr;
+  }
+  std::string whyUnwritten(const MemoryRegion &region, uint32_t offset) const override;
+
+private:
+  /// How a core's turn ended.
+  struct Turn {
+    Hart *hart = nullptr;
+    Step end = Step::Next;
+    uint64_t retired = 0;
+    std::optional<TrapRecord> trap;
+  };
+
+  void takeTurn(Turn &turn) const;
+  bool runRound(RunResult &result, bool &ran);
+  bool endTurn(Turn &turn, RunResult &result);
+  bool completeWait(Hart &hart, RunResult &result);
+  bool countBarrierTicks(RunResult &result, bool &expired);
+  bool onlySpins(Hart &hart) const;
+  bool nothingCanChange();
+  void flushCode();
+  TrapRecord recordTrap(const Hart &hart) const;
+  void reportAll(RunResult &result, RunStatus status, const std::string &message) const;
+  uint64_t totalRetired() const;
+  uint32_t wordAt(const Hart &hart) const;
+  std::string place(const Hart &hart) const;
+
+  MachineOptions options;
+  Memory &memory;
+  CodeCache code;
+  WorkerPool pool;
+  BarrierUnit barrier;
+  /// Cores that wait at a pld.
+  uint32_t rendezvous = 0;
+  std::vector<SystemDma> dma;
+  std::optional<TrapRecord> lastTrap;
+  /// Protects barrier and dma while cores run.
+  mutable std::mutex devices;
+};
+
+} // namespace tensorturbo::sim
