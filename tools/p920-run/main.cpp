@@ -19,6 +19,7 @@ const char *const usage =
     "failed\n"
     "check or a deadlock; 2 for wrong arguments.\n"
     "  --cores N            number of cores, 1 to 8 (default 8)\n"
+    "  --threads N          number of host threads (default 1)\n"
     "  --fill HALF          fill L1, IM and LLB with this hexadecimal half first, e.g. FFFF\n"
     "  --no-checks          do not stop at reads of never-written memory\n"
     "  --counts             print what every core executed, as JSON\n"
@@ -65,15 +66,15 @@ bool parseArguments(int argc, char **argv, Arguments &arguments) {
       arguments.machine.checks = false;
     } else if (name == "--counts") {
       arguments.counts = true;
-    } else if (name == "--cores" || name == "--fill" || name == "--max-instructions" ||
+    } else if (name == "--cores" || name == "--threads" || name == "--fill" || name == "--max-instructions" ||
                name == "--sync-timeout" || name == "--dump") {
       const char *text = ++i < argc ? argv[i] : "";
       uint64_t value = 0;
       Dump dump;
-      bool good = name == "--dump"    ? parseDump(text, dump)
-                  : name == "--fill"  ? parseNumber(text, 16, 0xFFFF, value)
-                  : name == "--cores" ? parseNumber(text, 10, 8, value) && value >= 1
-                                      : parseNumber(text, 10, ~0ull, value);
+      bool good = name == "--dump"                           ? parseDump(text, dump)
+                  : name == "--fill"                         ? parseNumber(text, 16, 0xFFFF, value)
+                  : name == "--cores" || name == "--threads" ? parseNumber(text, 10, 8, value) && value >= 1
+                                                             : parseNumber(text, 10, ~0ull, value);
       if (!good) {
         std::fprintf(stderr, "p920-run: error: bad value %s of %s\n", quoteForMessage(text).c_str(),
                      name.c_str());
@@ -85,6 +86,8 @@ bool parseArguments(int argc, char **argv, Arguments &arguments) {
         arguments.machine.fill = static_cast<uint16_t>(value);
       else if (name == "--cores")
         arguments.machine.cores = static_cast<int>(value);
+      else if (name == "--threads")
+        arguments.machine.threads = static_cast<int>(value);
       else if (name == "--max-instructions")
         arguments.machine.maxInstructions = value;
       else

@@ -140,6 +140,63 @@ test_main:
   EXPECT_NE(result.message.find("waits at a pld for cores 1"), std::string::npos) << result.message;
 }
 
+TEST(Deadlocks, OfCoresThatPollForEver) {
+  if (!canCompile())
+    GTEST_SKIP() << "no clang for riscv32";
+  // Core 1 waits for a flag that core 0, waiting at a barrier, was to set.
+  auto program = compileProgram({}, R"(
+    .globl test_main
+test_main:
+    la t0, flag
+    beqz a0, 2f
+1:  lw t1, 0(t0)
+    beqz t1, 1b
+2:  .word 0x3800007b
+    li a0, 1
+    ret
+    .bss
+flag: .space 4
+)");
+  ASSERT_TRUE(program);
+  MachineOptions options = cores(2);
+  options.maxInstructions = 1'000'000'000;
+  Machine machine(options);
+  RunResult result = runProgram(machine, *program);
+  ASSERT_EQ(result.status, RunStatus::Deadlock) << result.message;
+  EXPECT_NE(result.message.find("polls memory that nobody is left to change"), std::string::npos)
+      << result.message;
+}
+
+TEST(Deadlocks, AreNotSeenInLongLoops) {
+  if (!canCompile())
+    GTEST_SKIP() << "no clang for riscv32";
+  // A counting loop, and one that waits for a store of another core, far longer than polling is looked at.
+  auto program = compileProgram({}, R"(
+    .globl test_main
+test_main:
+    la t0, flag
+    bnez a0, 2f
+    li t1, 3000000
+1:  addi t1, t1, -1
+    bnez t1, 1b
+    li t1, 1
+    sw t1, 0(t0)
+    li a0, 1
+    ret
+2:  lw t1, 0(t0)
+    beqz t1, 2b
+    ret
+    .bss
+flag: .space 4
+)");
+  ASSERT_TRUE(program);
+  MachineOptions options = cores(2);
+  options.maxInstructions = 1'000'000'000;
+  Machine machine(options);
+  RunResult result = runProgram(machine, *program);
+  EXPECT_TRUE(result.good()) << result.message;
+}
+
 TEST(BarrierTimeout, HitsTheRunningCoreAndReleasesTheWaiting) {
   if (!canCompile())
     GTEST_SKIP() << "no clang for riscv32";

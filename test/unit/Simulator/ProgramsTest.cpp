@@ -53,7 +53,7 @@ void compareCounts(const llvm::json::Object &counts, const Machine &machine) {
   }
 }
 
-void runRecorded(const std::string &name, std::optional<uint16_t> fill) {
+void runRecorded(const std::string &name, std::optional<uint16_t> fill, int threads = 1) {
   std::string folder = sharedFolder("p920/programs");
   if (folder.empty())
     GTEST_SKIP() << "the recorded programs are not there";
@@ -71,6 +71,7 @@ void runRecorded(const std::string &name, std::optional<uint16_t> fill) {
   MachineOptions options;
   options.cores = static_cast<int>(*record.getInteger("cores"));
   options.fill = fill;
+  options.threads = threads;
   options.maxInstructions = 1'000'000'000;
   Machine machine(options);
   loadElf(machine, *image);
@@ -85,6 +86,10 @@ class RecordedPrograms : public testing::TestWithParam<const char *> {};
 
 TEST_P(RecordedPrograms, GiveTheRecordedBytes) {
   runRecorded(GetParam(), std::nullopt);
+}
+TEST_P(RecordedPrograms, DoNotDependOnHostThreads) {
+  runRecorded(GetParam(), std::nullopt, 2);
+  runRecorded(GetParam(), std::nullopt, 8);
 }
 TEST_P(RecordedPrograms, DoNotDependOnOldContents) {
   runRecorded(GetParam(), 0xFFFF);
