@@ -6,9 +6,13 @@
 
 namespace tensorturbo::sim {
 
+// Inaccessible space on both sides: an access outside, which the callers have to prevent, cannot pass
+// unnoticed.
+static constexpr size_t guardBytes = 64 << 10;
+
 SparseBytes::~SparseBytes() {
   if (bytes)
-    munmap(bytes, length);
+    munmap(bytes - guardBytes, length + 2 * guardBytes);
 }
 
 SparseBytes::SparseBytes(SparseBytes &&other) noexcept
@@ -22,12 +26,12 @@ SparseBytes &SparseBytes::operator=(SparseBytes &&other) noexcept {
 
 bool SparseBytes::reserve(size_t size) {
   void *address =
-      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      mmap(nullptr, size + 2 * guardBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (address == MAP_FAILED)
     return false;
-  bytes = static_cast<uint8_t *>(address);
+  bytes = static_cast<uint8_t *>(address) + guardBytes;
   length = size;
-  return true;
+  return mprotect(bytes, size, PROT_READ | PROT_WRITE) == 0;
 }
 
 void SparseBytes::clear() {
