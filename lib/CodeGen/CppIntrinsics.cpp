@@ -80,9 +80,9 @@ void UsedIntrinsics::print(llvm::raw_ostream &out) const {
   const target::Target &chip = target::p920();
   out << "typedef uint32_t u32;\n\n// Memory map\n";
   for (const target::MemoryRegion *region : {&chip.l1(), &chip.im(), &chip.llb()})
-    out << "constexpr u32 " << region->name << " = 0x" << llvm::utohexstr(region->base) << "; // "
-        << region->doc << '\n';
-  out << "\n#define P920_FN static inline __attribute__((always_inline))\n";
+    out << "[[maybe_unused]] constexpr u32 " << region->name << " = 0x" << llvm::utohexstr(region->base)
+        << "; // " << region->doc << '\n';
+  out << "\n#define P920_FN [[maybe_unused]] static inline __attribute__((always_inline))\n";
   out << "\n// Instructions: addresses of the destination and of the sources\n";
   for (const auto &[name, insn] : instructions)
     printInstruction(out, name, insn);

@@ -69,6 +69,7 @@ private:
     }
     llvm::sort(all, [](const NamedBuffer &a, const NamedBuffer &b) { return a.address < b.address; });
     llvm::StringSet<> taken;
+    depth = 1;
     for (size_t i = 0; i < all.size(); ++i) {
       bool shared = false;
       for (size_t k = 0; k < all.size() && !shared; ++k)
@@ -78,10 +79,10 @@ private:
       if (shared || !taken.insert(all[i].name).second)
         continue;
       buffers.push_back(all[i]);
-      depth = 1;
-      line() << "constexpr u32 " << all[i].name << " = " << address(all[i].address, /*useBuffers=*/false)
-             << "; // " << all[i].bytes << " bytes\n";
+      line() << "[[maybe_unused]] constexpr u32 " << all[i].name << " = "
+             << address(all[i].address, /*useBuffers=*/false) << "; // " << all[i].bytes << " bytes\n";
     }
+    depth = 0;
   }
   static std::string identifier(StringRef text) {
     std::string result = "m_" + text.str();
@@ -102,7 +103,10 @@ private:
     for (const target::MemoryRegion *region : {&chip.l1(), &chip.im(), &chip.llb()})
       if (region->contains(value))
         return plus(region->name, value - region->base);
-    return "0x" + llvm::utohexstr(value);
+    return number(value);
+  }
+  static std::string number(uint32_t bits) {
+    return bits < 0x10000 ? std::to_string(bits) : "0x" + llvm::utohexstr(bits);
   }
   std::string text(Value value, bool isAddress = false) {
     Attribute attribute;
@@ -120,13 +124,17 @@ private:
       return bits ? "true" : "false";
     if (isAddress)
       return address(bits);
-    return bits < 0x10000 ? std::to_string(bits) : "0x" + llvm::utohexstr(bits);
+    return number(bits);
   }
 
   //===-- statements
   //-------------------------------------------------------------------------------------===//
 
   void define(Operation *op, const std::string &expression) {
+    if (op->use_empty()) {
+      line() << expression << ";\n";
+      return;
+    }
     line() << typeName(op->getResult(0).getType()) << ' ' << name(op->getResult(0)) << " = " << expression
            << ";\n";
   }
