@@ -1,5 +1,5 @@
-// The compiler as a plain C++ interface, without MLIR in the header: what the command line tool and the Python
-// package use.
+// The compiler as a plain C++ interface, without MLIR in the header: what the command line tool and the
+// Python package use.
 #pragma once
 #include "Support/DType.h"
 #include "Support/Diagnostics.h"

@@ -1,0 +1,23 @@
+// The NPU part of a compilation: kernels, addresses, instructions, linked program.
+#pragma once
+#include "Pipeline/Buffers.h"
+#include "Pipeline/Compiler.h"
+#include "runtime/ObjectFile.h"
+#include <optional>
+
+namespace tensorturbo {
+
+struct NpuProgram {
+  runtime::ObjectFile object;
+  /// First DDR address that nothing uses.
+  uint32_t ddrEnd = 0;
+};
+
+/// Lowers every NPU step of the partitioned module and plans DDR for all steps (`assignment` gets its
+/// addresses). `tileModule` and `store` are the pool's. Nothing after errors.
+std::optional<NpuProgram> buildNpuProgram(mlir::ModuleOp module, mlir::ModuleOp tileModule,
+                                          tile::ConstantPool &pool, ConstantStore &store,
+                                          BufferAssignment &assignment, const CompileOptions &options,
+                                          const ProgressFunction &progress, Diagnostics &diags);
+
+} // namespace tensorturbo
