@@ -32,6 +32,8 @@ struct Operand {
   std::optional<Constant> constant;
   /// Not empty for a value that no program can hold (strings, 4-bit integers ...): its element type.
   std::string unsupportedType;
+  /// The tensor of the file behind a constant of such a type.
+  const Tensor *tensor = nullptr;
 };
 
 /// Constants up to this many elements are evaluated at import where all inputs of a node are constant.
@@ -166,6 +168,8 @@ struct OpRow {
   int64_t since = 1;
   int64_t until = 0;
   const char *domain = "";
+  /// Whether the converter looks at element types itself, those that no program can hold included.
+  bool anyType = false;
 };
 
 using OpTable = std::vector<OpRow>;
@@ -176,6 +180,7 @@ void addActivationOps(OpTable &table);
 void addPoolOps(OpTable &table);
 void addMatrixOps(OpTable &table);
 void addNormalizationOps(OpTable &table);
+void addQuantizationOps(OpTable &table);
 void addReduceOps(OpTable &table);
 void addShapeOps(OpTable &table);
 void addIndexOps(OpTable &table);

@@ -242,6 +242,7 @@ void Importer::defineInitializers(const Graph &graph) {
       operand.constant = std::move(c);
     } else {
       operand.unsupportedType = elementTypeName(t.dataType);
+      operand.tensor = &t;
     }
     define(t.name, std::move(operand));
   }
@@ -304,7 +305,7 @@ void Importer::convertNode(const Node &node) {
       if (node.inputs[static_cast<size_t>(i)].empty())
         c.fail("input " + std::to_string(i) + " of " + row->name + " must not be omitted");
     for (size_t i = 0; i < c.inputCount(); ++i)
-      if (c.has(i) && !c.input(i).unsupportedType.empty())
+      if (c.has(i) && !row->anyType && !c.input(i).unsupportedType.empty())
         c.fail("input " + quoteForMessage(node.inputs[i]) + " has element type " +
                c.input(i).unsupportedType + ", which is not supported");
     Folder folder = findFolder(node.domain.empty() ? std::string_view(row->name) : std::string_view());

@@ -15,6 +15,7 @@ static const OpTable &table() {
     addPoolOps(t);
     addMatrixOps(t);
     addNormalizationOps(t);
+    addQuantizationOps(t);
     addReduceOps(t);
     addShapeOps(t);
     addIndexOps(t);

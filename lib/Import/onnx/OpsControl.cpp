@@ -33,6 +33,7 @@ void convertConstant(OpContext &c) {
       Operand operand;
       operand.shape = a->tensor->dims;
       operand.unsupportedType = elementTypeName(a->tensor->dataType);
+      operand.tensor = a->tensor.get();
       return c.setOutput(0, std::move(operand));
     }
     return c.setConstant(0, viewOf(c, *a->tensor, "the value"));

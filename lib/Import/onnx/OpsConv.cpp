@@ -132,9 +132,9 @@ void convertConvTranspose(OpContext &c) {
     int64_t in = c.shape(0)[i + 2];
     int64_t wanted = outputShape ? (*outputShape)[i] : in * w.strides[i];
     int64_t total = w.strides[i] * (in - 1) + outputPadding[i] + w.extent(i) - wanted;
-    if (total < 0)
-      c.fail("an output of " + std::to_string(wanted) + " on spatial axis " + std::to_string(i) +
-             " would need negative padding, which is not supported");
+    // What the products do not reach is filled up at the end.
+    outputPadding[i] += std::max<int64_t>(-total, 0);
+    total = std::max<int64_t>(total, 0);
     w.pads[i] = autoPad == "SAME_UPPER" ? total / 2 : total - total / 2;
     w.pads[i + n] = total - w.pads[i];
   }

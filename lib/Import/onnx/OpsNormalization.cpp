@@ -66,6 +66,20 @@ void convertLayerNormalization(OpContext &c) {
   mlir::Value result = c.emit("nn.layer_norm", {c.reshape(c.value(0), flat), gamma, beta},
                               {c.integer("axis", axis), c.real("epsilon", epsilon)});
   c.setOutput(0, c.reshape(result, data));
+  if (!c.wants(1) && !c.wants(2))
+    return;
+  // The statistics are float, whatever the data is.
+  std::vector<int64_t> axes;
+  for (int64_t i = axis; i < c.rank(0); ++i)
+    axes.push_back(i);
+  mlir::Value x = c.cast(c.value(0), DType::Float32);
+  auto meanOf = [&](mlir::Value v) {
+    return c.emit("mean", {v}, {c.ints("axis", axes), c.flag("keepdims", true)});
+  };
+  mlir::Value mean = meanOf(x), centred = c.subtract(x, mean);
+  mlir::Value variance = meanOf(c.multiply(centred, centred));
+  c.setOutput(1, mean);
+  c.setOutput(2, c.emit("rsqrt", {c.add(variance, c.scalar(epsilon, DType::Float32))}));
 }
 
 void convertGroupNormalization(OpContext &c) {
@@ -110,6 +124,9 @@ void convertLpNormalization(OpContext &c) {
   mlir::Value x = c.value(0);
   mlir::Value norm = c.emit("sum", {p == 1 ? c.emit("abs", {x}) : c.multiply(x, x)},
                             {c.ints("axis", {axis}), c.flag("keepdims", true)});
+  // A row of zeros stays one.
+  mlir::Value isZero = c.emit("equal", {norm, c.scalar(0, c.dtype(0))});
+  norm = c.emit("where", {isZero, c.scalar(1, c.dtype(0)), norm});
   c.setOutput(0, c.divide(x, p == 1 ? norm : c.emit("sqrt", {norm})));
 }
 

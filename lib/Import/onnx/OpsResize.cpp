@@ -109,6 +109,8 @@ void emitResize(OpContext &c, const ResizePlan &p, double cubicAlpha, bool cubic
                                   c.text("rounding_method", p.nearest), c.real("cubic_alpha", cubicAlpha),
                                   c.integer("cubic_exclude", cubicExclude)}));
   }
+  if (!exact && p.coordinates == "align_corners")
+    c.fail("align_corners is supported for scales that give whole sizes");
   if (p.mode == "cubic")
     c.fail("mode cubic is supported for spatial axes with scales that give whole sizes");
   mlir::Value x = c.value(0);
