@@ -112,7 +112,7 @@ std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp
   runner.add(createCanonicalizerPass());
   runner.add(createCSEPass());
   if (options.csrwElim)
-    runner.add(tile::createCsrwEliminationPass());
+    runner.addToFunctions(tile::createCsrwEliminationPass());
   if (!runner.run("lower"))
     return std::nullopt;
 

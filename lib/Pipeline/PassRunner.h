@@ -1,6 +1,7 @@
 // Runs passes and turns what MLIR reports into our diagnostics.
 #pragma once
 #include "Support/Diagnostics.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include <memory>
@@ -21,6 +22,10 @@ class PassRunner {
 public:
   PassRunner(mlir::ModuleOp module, Diagnostics &diags);
   void add(std::unique_ptr<mlir::Pass> pass) { manager.addPass(std::move(pass)); }
+  /// A pass that works on one function at a time.
+  void addToFunctions(std::unique_ptr<mlir::Pass> pass) {
+    manager.nest<mlir::func::FuncOp>().addPass(std::move(pass));
+  }
   /// Runs everything added so far. A failure that nobody reported becomes an internal error that names the
   /// phase.
   bool run(const std::string &phase);
