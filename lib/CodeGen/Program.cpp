@@ -74,6 +74,13 @@ bool checkKernels(ModuleOp module, const std::vector<KernelList> &segments, Diag
   bool good = true;
   for (const KernelList &kernels : segments)
     for (const std::string &name : kernels) {
+      // The name stands in assembly text.
+      bool isIdentifier = llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+      if (!isIdentifier) {
+        diags.internalError("kernel name " + quoteForMessage(name) + " may only have letters, digits and '_'");
+        good = false;
+        continue;
+      }
       auto kernel = module.lookupSymbol<func::FuncOp>(name);
       if (!kernel || kernel.isExternal()) {
         diags.internalError("segment calls kernel '" + name + "', which the npu module does not define");

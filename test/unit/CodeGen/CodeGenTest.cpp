@@ -283,8 +283,8 @@ func.func @npu_0_half() {
 TEST(CodeGen, BadRequestsAreInternalErrors) {
   NpuText text("func.func @takes(%x: i32) { return }\nfunc.func private @outside()\n");
   ASSERT_TRUE(text.module);
-  EXPECT_FALSE(text.compile({{"missing"}, {"takes", "outside"}}));
-  EXPECT_EQ(text.diags.all().size(), 3u) << text.diags.render();
+  EXPECT_FALSE(text.compile({{"missing"}, {"takes", "outside"}, {"a\n.quad 0"}}));
+  EXPECT_EQ(text.diags.all().size(), 4u) << text.diags.render();
   EXPECT_EQ(text.diags.exitCode(), 3);
 }
 
