@@ -312,7 +312,7 @@ bool Cluster::onlySpins(Hart &hart) const {
   const Core before = hart;
   uint64_t stores = hart.stores;
   for (uint64_t i = 0; i < longestSpin; i++) {
-    if (hart.run(hart.retired + 1) != Step::Next || hart.stores != stores)
+    if (hart.run(hart.retired + 1) > Step::Yield || hart.stores != stores)
       return false;
     if (hart.pc == before.pc && hart.x == before.x && hart.f == before.f &&
         hart.csr.value == before.csr.value)

@@ -143,22 +143,26 @@ test_main:
 TEST(Deadlocks, OfCoresThatPollForEver) {
   if (!canCompile())
     GTEST_SKIP() << "no clang for riscv32";
-  // Core 1 waits for a flag that core 0, waiting at a barrier, was to set.
+  // Core 1 waits for a flag that core 0, waiting at a barrier, was to set; core 2 sleeps.
   auto program = compileProgram({}, R"(
     .globl test_main
 test_main:
     la t0, flag
     beqz a0, 2f
+    addi a0, a0, -1
+    bnez a0, 3f
 1:  lw t1, 0(t0)
     beqz t1, 1b
 2:  .word 0x3800007b
     li a0, 1
     ret
+3:  wfi
+    j 3b
     .bss
 flag: .space 4
 )");
   ASSERT_TRUE(program);
-  MachineOptions options = cores(2);
+  MachineOptions options = cores(3);
   options.maxInstructions = 1'000'000'000;
   Machine machine(options);
   RunResult result = runProgram(machine, *program);
