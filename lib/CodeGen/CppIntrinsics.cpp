@@ -82,6 +82,8 @@ void UsedIntrinsics::print(llvm::raw_ostream &out) const {
   for (const target::MemoryRegion *region : {&chip.l1(), &chip.im(), &chip.llb()})
     out << "[[maybe_unused]] constexpr u32 " << region->name << " = 0x" << llvm::utohexstr(region->base)
         << "; // " << region->doc << '\n';
+  out << "[[maybe_unused]] constexpr u32 SYSDMA = 0x" << llvm::utohexstr(*chip.address("sysdma0"))
+      << "; // registers of the system-DMA controller, descriptors from 0x1000\n";
   out << "\n#define P920_FN [[maybe_unused]] static inline __attribute__((always_inline))\n";
   out << "\n// Instructions: addresses of the destination and of the sources\n";
   for (const auto &[name, insn] : instructions)

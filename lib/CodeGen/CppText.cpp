@@ -9,6 +9,9 @@ using namespace mlir;
 namespace tensorturbo::codegen {
 namespace {
 
+/// Registers and descriptor buffer of a system-DMA controller.
+constexpr uint32_t systemDmaBytes = 0x2000;
+
 /// A named piece of memory, from the attribute npu.buffers of a kernel.
 struct NamedBuffer {
   std::string name;
@@ -103,6 +106,8 @@ private:
     for (const target::MemoryRegion *region : {&chip.l1(), &chip.im(), &chip.llb()})
       if (region->contains(value))
         return plus(region->name, value - region->base);
+    if (uint32_t offset = value - *chip.address("sysdma0"); offset < systemDmaBytes)
+      return "SYSDMA + 0x" + llvm::utohexstr(offset);
     return number(value);
   }
   static std::string number(uint32_t bits) {
@@ -240,6 +245,17 @@ private:
     }
     line() << "}\n";
   }
+  /// Sums are mostly addresses; negative constants are subtracted.
+  void printAddition(Operation *op) {
+    APInt bits;
+    std::string left = text(op->getOperand(0));
+    if (!matchPattern(op->getOperand(1), m_ConstantInt(&bits)))
+      return define(op, left + " + " + text(op->getOperand(1)));
+    uint32_t value = uint32_t(bits.getZExtValue());
+    if (value > 0xFFFF0000)
+      return define(op, left + " - " + std::to_string(0u - value));
+    define(op, left + " + " + (value < 0x10000 ? number(value) : address(value)));
+  }
   bool printArithmetic(Operation *op) {
     auto operand = [&](unsigned i) { return text(op->getOperand(i)); };
     auto infix = [&](const char *sign) {
@@ -252,7 +268,8 @@ private:
       return define(op, "u32(s(" + operand(0) + ") " + sign + " s(" + operand(1) + "))"), true;
     };
     return llvm::TypeSwitch<Operation *, bool>(op)
-        .Case<arith::AddIOp, arith::AddFOp>([&](auto) { return infix("+"); })
+        .Case<arith::AddIOp>([&](auto) { return printAddition(op), true; })
+        .Case<arith::AddFOp>([&](auto) { return infix("+"); })
         .Case<arith::SubIOp, arith::SubFOp>([&](auto) { return infix("-"); })
         .Case<arith::MulIOp, arith::MulFOp>([&](auto) { return infix("*"); })
         .Case<arith::DivUIOp>([&](auto) { return infix("/"); })

@@ -77,7 +77,8 @@ bool checkKernels(ModuleOp module, const std::vector<KernelList> &segments, Diag
       // The name stands in assembly text.
       bool isIdentifier = llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
       if (!isIdentifier) {
-        diags.internalError("kernel name " + quoteForMessage(name) + " may only have letters, digits and '_'");
+        diags.internalError("kernel name " + quoteForMessage(name) +
+                            " may only have letters, digits and '_'");
         good = false;
         continue;
       }
