@@ -118,10 +118,7 @@ Value foldNow(mlir::OpBuilder &b, Value result) {
   auto results = evaluate(op, operands);
   if (!results || results->size() != 1)
     return result;
-  Value constant = createConstant(b, op->getLoc(), results->front());
-  result.replaceAllUsesWith(constant);
-  op->erase();
-  return constant;
+  return createConstant(b, op->getLoc(), results->front());
 }
 
 mlir::LogicalResult replaceByOperand(mlir::PatternRewriter &rewriter, Operation *op, Value operand) {
