@@ -74,10 +74,10 @@ class Model:
 
     @property
     def shape_arguments(self) -> list[str]:
-        """--shape for the inputs whose declared shape is not fixed."""
+        """--shape for every input: the file may leave open what its reference fixes."""
         out = []
         for name, value in self.inputs.items():
-            if any(not isinstance(d, int) or d < 0 for d in self.declared[name]):
+            if value.ndim:
                 out += ["--shape", f"{name}={','.join(map(str, value.shape))}"]
         return out
 

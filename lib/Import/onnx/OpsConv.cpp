@@ -132,6 +132,8 @@ void convertConvTranspose(OpContext &c) {
     int64_t in = c.shape(0)[i + 2];
     int64_t wanted = outputShape ? (*outputShape)[i] : in * w.strides[i];
     int64_t total = w.strides[i] * (in - 1) + outputPadding[i] + w.extent(i) - wanted;
+    if (total < 0 && !outputShape)
+      c.fail("auto_pad " + autoPad + " with strides larger than the kernel is not supported");
     // What the products do not reach is filled up at the end.
     outputPadding[i] += std::max<int64_t>(-total, 0);
     total = std::max<int64_t>(total, 0);

@@ -23,23 +23,24 @@ int64_t scaledSize(OpContext &c, int64_t dim, double scale) {
   return static_cast<int64_t>(std::floor(static_cast<float>(dim) * static_cast<float>(scale)));
 }
 
-/// Position in the input of element `i` of the output.
-double sourcePosition(const ResizePlan &p, size_t axis, int64_t in, int64_t i) {
-  double scale = p.scales[axis];
-  auto x = static_cast<double>(i), out = static_cast<double>(p.sizes[axis]);
+/// Position in the input of element `i` of the output, in float32 as the reference computes it: a position
+/// close to a whole number decides which element is the nearest.
+float sourcePosition(const ResizePlan &p, size_t axis, int64_t in, int64_t i) {
+  auto scale = static_cast<float>(p.scales[axis]), x = static_cast<float>(i);
+  auto out = static_cast<float>(p.sizes[axis]), length = static_cast<float>(in);
   if (p.coordinates == "asymmetric")
     return x / scale;
   if (p.coordinates == "align_corners")
-    return out == 1 ? 0 : x * static_cast<double>(in - 1) / (out - 1);
+    return out == 1 ? 0 : x * (length - 1) / (out - 1);
   if (p.coordinates == "pytorch_half_pixel")
-    return out > 1 ? (x + 0.5) / scale - 0.5 : 0;
+    return out > 1 ? (x + 0.5f) / scale - 0.5f : 0;
   if (p.coordinates == "tf_half_pixel_for_nn")
-    return (x + 0.5) / scale;
+    return (x + 0.5f) / scale;
   if (p.coordinates == "half_pixel_symmetric") {
-    double adjustment = out / (scale * static_cast<double>(in)), center = static_cast<double>(in) / 2;
-    return center * (1 - adjustment) + (x + 0.5) / scale - 0.5;
+    float adjustment = out / (scale * length), center = length / 2;
+    return center * (1 - adjustment) + (x + 0.5f) / scale - 0.5f;
   }
-  return (x + 0.5) / scale - 0.5;
+  return (x + 0.5f) / scale - 0.5f;
 }
 
 double nearestOf(const ResizePlan &p, double x) {
@@ -144,6 +145,11 @@ void convertOldResize(OpContext &c) {
   p.mode = mode;
   p.coordinates = "asymmetric";
   p.nearest = "floor";
+  // These versions do not say how a fraction is rounded where elements are left out.
+  for (double scale : p.scales)
+    if (mode == "nearest" && scale < 1 && std::abs(1 / scale - std::nearbyint(1 / scale)) > 1e-5)
+      c.fail("scale " + std::to_string(scale) +
+             " of mode nearest is not supported before version 11: it must be 1 / n");
   emitResize(c, p, -0.75, false);
 }
 
