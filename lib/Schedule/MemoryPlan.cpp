@@ -93,12 +93,14 @@ std::string describe(const MemoryBuffer &buffer) {
 
 } // namespace
 
-uint64_t MemoryProblem::lowerBound() const {
-  // +size where a life begins, -size after its end; beginnings count before ends of the same step.
+/// Largest sum of sizes alive at one step, in whole multiples of `unit`.
+static uint64_t roundedBound(const MemoryProblem &problem, uint64_t unit) {
+  // +size where a life begins, -size after its end; ends count before beginnings of the same step.
   std::vector<std::pair<int64_t, int64_t>> events;
-  for (const MemoryBuffer &buffer : buffers) {
-    events.push_back({buffer.firstUse, int64_t(buffer.bytes)});
-    events.push_back({buffer.lastUse + 1, -int64_t(buffer.bytes)});
+  for (const MemoryBuffer &buffer : problem.buffers) {
+    int64_t bytes = int64_t(alignUp(buffer.bytes, unit));
+    events.push_back({buffer.firstUse, bytes});
+    events.push_back({buffer.lastUse + 1, -bytes});
   }
   std::sort(events.begin(), events.end());
   int64_t alive = 0, most = 0;
@@ -109,14 +111,33 @@ uint64_t MemoryProblem::lowerBound() const {
   return uint64_t(most);
 }
 
+/// Every offset is a multiple of this.
+static uint64_t offsetUnit(const MemoryProblem &problem) {
+  uint64_t unit = uint64_t(1) << 62;
+  for (const MemoryBuffer &buffer : problem.buffers)
+    unit = std::min(unit, std::max<uint64_t>(buffer.alignment, 1));
+  return unit;
+}
+
+uint64_t MemoryProblem::lowerBound() const {
+  if (buffers.empty())
+    return 0;
+  uint64_t unit = offsetUnit(*this), bound = roundedBound(*this, unit);
+  return std::max(roundedBound(*this, 1), bound - std::min(bound, unit - 1));
+}
+
 MemoryPlan planMemory(const MemoryProblem &problem, const MemoryPlanOptions &options) {
   Placer placer(problem);
   std::vector<uint32_t> order = orderBySize(problem.buffers);
   MemoryPlan best = placer.place(order);
-  const uint64_t bound = problem.lowerBound();
+  const uint64_t unit = offsetUnit(problem);
+  const uint64_t bound = roundedBound(problem, unit);
+  auto goodEnough = [&] {
+    return alignUp(best.peak, unit) <= bound || (options.stopWhenFits && best.peak <= problem.capacity);
+  };
   Random random;
   const uint64_t end = placer.steps + options.maxSteps;
-  while (best.peak > bound && order.size() > 1 && placer.steps < end) {
+  while (!goodEnough() && order.size() > 1 && placer.steps < end) {
     // What reaches the peak comes too late: move one of these buffers somewhere forward.
     std::vector<uint32_t> late;
     for (uint32_t position = 1; position < order.size(); ++position)

@@ -25,7 +25,8 @@ struct MemoryProblem {
   uint64_t capacity = 0;
   std::vector<MemoryBuffer> buffers;
 
-  /// Largest sum of sizes alive at one step: no plan needs less.
+  /// Largest sum of sizes alive at one step: no plan needs less. Sizes count in whole multiples of the
+  /// smallest alignment, except that the last buffer may end anywhere.
   uint64_t lowerBound() const;
   std::string toJson() const;
   /// Nothing after user errors: not JSON, a missing field, a value out of range.
@@ -42,6 +43,8 @@ struct MemoryPlan {
 struct MemoryPlanOptions {
   /// Elementary placements (a buffer against a placed one) that the search may spend after the first plan.
   uint64_t maxSteps = 2'000'000;
+  /// Do not search below the capacity.
+  bool stopWhenFits = false;
 };
 
 /// Places the largest buffers first, then searches for a better order while the plan is above the lower

@@ -87,7 +87,9 @@ bool planKernelMemory(func::FuncOp kernel, Diagnostics &diags) {
       problem.buffers.push_back({alloc.getName().str(), alloc.getBytes(), 64, first, last});
       allocs.push_back(alloc);
     });
-    schedule::MemoryPlan plan = schedule::planMemory(problem);
+    schedule::MemoryPlanOptions options;
+    options.stopWhenFits = true;
+    schedule::MemoryPlan plan = schedule::planMemory(problem, options);
     if (!schedule::checkMemoryPlan(problem, plan, diags)) {
       good = false;
       continue;

@@ -106,6 +106,21 @@ TEST(MemoryPlanChecker, ReportsEveryFinding) {
 TEST(MemoryProblem, LowerBound) {
   MemoryProblem problem{"L1", 0, {{"a", 10, 1, 0, 2}, {"b", 20, 1, 2, 4}, {"c", 25, 1, 3, 3}}};
   EXPECT_EQ(problem.lowerBound(), 45u);
+  // In units of 16 bytes 32 + 32, of which the last one may miss 15.
+  for (MemoryBuffer &buffer : problem.buffers)
+    buffer.alignment = 16;
+  EXPECT_EQ(problem.lowerBound(), 49u);
+}
+
+TEST(MemoryPlan, StopsWhenItFits) {
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    MemoryProblem problem = randomProblem(seed, 40);
+    MemoryPlanOptions fits;
+    fits.stopWhenFits = true;
+    EXPECT_EQ(planMemory(problem, fits).offsets, planMemory(problem, {0}).offsets) << "the level is large";
+    problem.capacity = planMemory(problem).peak;
+    EXPECT_EQ(planMemory(problem, fits).peak, problem.capacity);
+  }
 }
 
 TEST(MemoryProblem, JsonRoundTrip) {
