@@ -36,6 +36,11 @@ std::vector<std::string> passNames() {
   return names;
 }
 
+std::vector<std::string> defaultPipeline() {
+  return {"InferType",           "SimplifyExpr",  "FoldConstant", "SimplifyInference", "FoldScaleAxis",
+          "FoldExplicitPadding", "ConvertLayout", "ToFP16",       "FoldConstant",      "FuseConvAddBnRelu"};
+}
+
 void registerPasses() {
   for (const PassRow &row : passTable())
     mlir::registerPass(row.create);

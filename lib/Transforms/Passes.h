@@ -17,6 +17,8 @@ const std::vector<PassRow> &passTable();
 /// Null for an unknown name.
 std::unique_ptr<mlir::Pass> createPass(llvm::StringRef name);
 std::vector<std::string> passNames();
+/// The passes that a compilation runs on the relay level, in order (the placement of operators left out).
+std::vector<std::string> defaultPipeline();
 /// Makes the passes known to mlir's command line (tt-opt --FoldConstant ...). Call once.
 void registerPasses();
 

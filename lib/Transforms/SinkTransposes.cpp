@@ -265,19 +265,24 @@ struct SinkReshape : mlir::RewritePattern {
       return failure();
     Ints permutation = permutationOf(transpose);
     SmallVector<ReshapeGroup> groups = reshapeGroups(in, out);
-    // Groups in the order in which x has their dimensions; lengths of 1 have no place of their own.
-    auto place = [&](const ReshapeGroup &g) {
-      int64_t first = std::numeric_limits<int64_t>::max();
-      for (int64_t i = g.in0; i < g.in1; ++i)
+    // Groups in the order in which x has their dimensions. Lengths of 1 could be anywhere; they stay where
+    // they are.
+    SmallVector<int64_t> places;
+    for (const ReshapeGroup &g : groups) {
+      int64_t first = std::numeric_limits<int64_t>::max(), any = first;
+      for (int64_t i = g.in0; i < g.in1; ++i) {
+        any = std::min(any, permutation[i]);
         if (in[i] != 1)
           first = std::min(first, permutation[i]);
-      return first;
-    };
+      }
+      bool ones = first == std::numeric_limits<int64_t>::max();
+      bool outOnly = g.in0 == g.in1;
+      places.push_back(!ones ? first : !outOnly ? any : places.empty() ? -1 : places.back());
+    }
     SmallVector<size_t> order(groups.size());
     std::iota(order.begin(), order.end(), 0);
-    // Places differ, except those of groups of ones; their numbers keep these in order.
     llvm::sort(order, [&](size_t a, size_t b) {
-      return std::make_pair(place(groups[a]), a) < std::make_pair(place(groups[b]), b);
+      return std::make_pair(places[a], a) < std::make_pair(places[b], b);
     });
 
     Ints inner, shape, position(out.size());

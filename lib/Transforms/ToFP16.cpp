@@ -56,8 +56,12 @@ struct ToFP16 : RelayPass<ToFP16> {
       else
         b.setInsertionPointToStart(&body);
       known = makeCast(b, v, "float16");
-      if (known && v.getDefiningOp<ConstantOp>())
-        known = foldNow(b, known);
+      if (!known || !v.getDefiningOp<ConstantOp>())
+        return known;
+      Operation *cast = known.getDefiningOp();
+      known = foldNow(b, known);
+      if (cast->use_empty() && known.getDefiningOp() != cast)
+        cast->erase();
       return known;
     };
 
