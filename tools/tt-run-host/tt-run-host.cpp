@@ -24,28 +24,41 @@ namespace cl = llvm::cl;
 using namespace mlir;
 using namespace tensorturbo;
 
-static cl::OptionCategory category("tt-run-host");
-static cl::opt<std::string> modelPath(cl::Positional, cl::Required, cl::desc("<model.onnx or relay .mlir>"),
-                                      cl::cat(category));
-static cl::opt<std::string>
-    dataPath("data", cl::desc("inputs in.<name> and expected outputs out.<name> (.npz)"), cl::cat(category));
-static cl::opt<std::string> outPath("out", cl::desc("write the outputs to this .npz file"),
-                                    cl::cat(category));
-static cl::opt<std::string> savePath("save", cl::desc("write the shared object to this file"),
-                                     cl::cat(category));
-static cl::opt<double>
-    tolerance("tolerance", cl::init(1e-4), cl::cat(category),
-              cl::desc("largest error; relative to the largest expected value where that is "
-                       "above 1"));
-static cl::opt<int> repeat("repeat", cl::init(1), cl::desc("runs; the fastest one is reported"),
-                           cl::cat(category));
-static cl::opt<bool> printIr("print-ir", cl::desc("print the linalg module"), cl::cat(category));
-static cl::opt<std::string> cpu("cpu", cl::desc("instruction set"), cl::init(HostOptions().cpu),
-                                cl::cat(category));
-static cl::list<std::string> shapeTexts("shape", cl::desc("shape of an input: name=1,3,224,224"),
-                                        cl::cat(category));
-
 namespace {
+
+/// The command line. Kept apart from LLVM's option objects, because lld resets those whenever it runs.
+struct Options {
+  std::string model, data, out, save, cpu;
+  double tolerance = 0;
+  int repeat = 1;
+  bool printIr = false;
+  std::vector<std::string> shapes;
+};
+
+Options parseCommandLine(int argc, char **argv) {
+  static cl::OptionCategory category("tt-run-host");
+  static cl::opt<std::string> model(cl::Positional, cl::Required, cl::desc("<model.onnx or relay .mlir>"),
+                                    cl::cat(category));
+  static cl::opt<std::string> data("data", cl::desc("inputs in.<name>, expected outputs out.<name> (.npz)"),
+                                   cl::cat(category));
+  static cl::opt<std::string> out("out", cl::desc("write the outputs to this .npz file"), cl::cat(category));
+  static cl::opt<std::string> save("save", cl::desc("write the shared object to this file"),
+                                   cl::cat(category));
+  static cl::opt<double> tolerance(
+      "tolerance", cl::init(1e-4), cl::cat(category),
+      cl::desc("largest error; relative to the largest expected value where that is "
+               "above 1"));
+  static cl::opt<int> repeat("repeat", cl::init(1), cl::desc("runs; the fastest one is reported"),
+                             cl::cat(category));
+  static cl::opt<bool> printIr("print-ir", cl::desc("print the linalg module"), cl::cat(category));
+  static cl::opt<std::string> cpu("cpu", cl::desc("instruction set"), cl::init(HostOptions().cpu),
+                                  cl::cat(category));
+  static cl::list<std::string> shapes("shape", cl::desc("shape of an input: name=1,3,224,224"),
+                                      cl::cat(category));
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv, "Compiles a model for the host, runs it, compares its outputs.\n");
+  return {model, data, out, save, cpu, tolerance, repeat, printIr, shapes};
+}
 
 using Shapes = std::map<std::string, std::vector<int64_t>>;
 
@@ -142,23 +155,24 @@ std::string shapeText(const std::vector<int64_t> &shape) {
   return text.empty() ? "scalar" : text;
 }
 
-OwningOpRef<ModuleOp> loadModel(MLIRContext &context, const Shapes &shapes, Diagnostics &diags) {
-  if (StringRef(modelPath).ends_with(".mlir")) {
-    OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(modelPath.getValue(), &context);
+OwningOpRef<ModuleOp> loadModel(const std::string &path, MLIRContext &context, const Shapes &shapes,
+                                Diagnostics &diags) {
+  if (StringRef(path).ends_with(".mlir")) {
+    OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
     if (!module)
-      diags.userError(quoteForMessage(modelPath) + " is not valid relay IR");
+      diags.userError(quoteForMessage(path) + " is not valid relay IR");
     return module;
   }
 #ifdef HAVE_IMPORT_ONNX
-  return onnx::importOnnx(modelPath, shapes, context, diags);
+  return onnx::importOnnx(path, shapes, context, diags);
 #else
   diags.userError("this build imports no ONNX files");
   return {};
 #endif
 }
 
-bool parseShapes(Shapes &shapes, Diagnostics &diags) {
-  for (const std::string &text : shapeTexts) {
+bool parseShapes(const std::vector<std::string> &texts, Shapes &shapes, Diagnostics &diags) {
+  for (const std::string &text : texts) {
     auto [name, values] = StringRef(text).rsplit('=');
     std::vector<int64_t> shape;
     llvm::SmallVector<StringRef> parts;
@@ -200,7 +214,7 @@ bool fillInput(Port &port, const NpzArrays &data, Diagnostics &diags) {
 }
 
 /// Prints one line for each output. False if an expected one is missing or wrong.
-bool compare(const std::vector<Port> &outputs, const NpzArrays &data) {
+bool compare(const std::vector<Port> &outputs, const NpzArrays &data, double tolerance) {
   bool good = true;
   for (const Port &port : outputs) {
     llvm::outs() << "output " << quoteForMessage(port.name) << " " << dtypeName(port.array.dtype) << " "
@@ -224,15 +238,15 @@ bool compare(const std::vector<Port> &outputs, const NpzArrays &data) {
   return good;
 }
 
-bool run(Diagnostics &diags) {
+bool run(const Options &options, Diagnostics &diags) {
   using Clock = std::chrono::steady_clock;
   auto seconds = [](Clock::time_point since) {
     return std::chrono::duration<double>(Clock::now() - since).count();
   };
   NpzArrays data;
   Shapes shapes;
-  if (!dataPath.empty()) {
-    std::optional<NpzArrays> read = readNpz(dataPath, diags);
+  if (!options.data.empty()) {
+    std::optional<NpzArrays> read = readNpz(options.data, diags);
     if (!read)
       return false;
     data = std::move(*read);
@@ -240,14 +254,14 @@ bool run(Diagnostics &diags) {
       if (StringRef(key).starts_with("in."))
         shapes[key.substr(3)] = array.shape;
   }
-  if (!parseShapes(shapes, diags))
+  if (!parseShapes(options.shapes, shapes, diags))
     return false;
 
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadHostDialects(context);
   context.loadDialect<relay::RelayDialect>();
   auto start = Clock::now();
-  OwningOpRef<ModuleOp> module = loadModel(context, shapes, diags);
+  OwningOpRef<ModuleOp> module = loadModel(options.model, context, shapes, diags);
   if (!module)
     return false;
   double importTime = seconds(start);
@@ -265,20 +279,20 @@ bool run(Diagnostics &diags) {
   std::optional<HostProgram> program = convertRelayToLinalg({main}, diags);
   if (!program)
     return false;
-  if (printIr)
+  if (options.printIr)
     program->module->print(llvm::outs());
   if (failed(verify(*program->module))) {
     diags.internalError("the linalg module is invalid");
     return false;
   }
-  HostOptions options;
-  options.cpu = cpu;
+  HostOptions hostOptions;
+  hostOptions.cpu = options.cpu;
   std::vector<char> object;
-  if (!compileHostModule(*program->module, options, program->constants, object, diags))
+  if (!compileHostModule(*program->module, hostOptions, program->constants, object, diags))
     return false;
   double compileTime = seconds(start);
   std::string_view bytes(object.data(), object.size());
-  if (!savePath.empty() && !writeFileAtomically(savePath, {bytes}, diags))
+  if (!options.save.empty() && !writeFileAtomically(options.save, {bytes}, diags))
     return false;
 
   int file = memfd_create("host", MFD_CLOEXEC);
@@ -298,7 +312,7 @@ bool run(Diagnostics &diags) {
     for (Port &port : *ports)
       buffers.push_back(port.array.bytes.data());
   double runTime = INFINITY;
-  for (int i = 0; i < std::max(repeat.getValue(), 1); ++i) {
+  for (int i = 0; i < std::max(options.repeat, 1); ++i) {
     start = Clock::now();
     function(buffers.data());
     runTime = std::min(runTime, seconds(start));
@@ -306,23 +320,22 @@ bool run(Diagnostics &diags) {
   dlclose(library);
   llvm::outs() << llvm::format("import %.3f s, compile %.3f s, run %.4f s, object %zu bytes\n", importTime,
                                compileTime, runTime, object.size());
-  if (!outPath.empty()) {
+  if (!options.out.empty()) {
     NpzArrays results;
     for (const Port &port : outputs)
       results[port.name] = port.array;
-    if (!writeNpz(outPath, results, diags))
+    if (!writeNpz(options.out, results, diags))
       return false;
   }
-  return compare(outputs, data);
+  return compare(outputs, data, options.tolerance);
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
-  cl::HideUnrelatedOptions(category);
-  cl::ParseCommandLineOptions(argc, argv, "Compiles a model for the host, runs it, compares its outputs.\n");
+  Options options = parseCommandLine(argc, argv);
   Diagnostics diags;
-  bool good = run(diags);
+  bool good = run(options, diags);
   llvm::errs() << diags.render();
   return diags.hasErrors() ? diags.exitCode() : good ? 0 : 1;
 }
