@@ -26,6 +26,8 @@ uint16_t doubleToHalf(double value) {
     return sign | 0x7E00;
   if (magnitude >= 65520)
     return sign | 0x7C00;
+  if (magnitude == 0)
+    return sign; // frexp gives zero the exponent of one half
   int exponent;
   std::frexp(magnitude, &exponent);
   // The value is m * 2^(exponent - 1) with 1 <= m < 2; subnormals share the smallest exponent.

@@ -73,3 +73,12 @@ func.func @kept() -> (tensor<2xi32>, tensor<1xf32>, tensor<1024x1024x64xf32>, te
   %3 = relay.transpose %u : (tensor<2x3xf32>) -> tensor<3x2xf32>
   return %0, %1, %2, %3 : tensor<2xi32>, tensor<1xf32>, tensor<1024x1024x64xf32>, tensor<3x2xf32>
 }
+
+// Zeros, subnormals and signs in half precision.
+// CHECK-LABEL: func.func @halves
+func.func @halves() -> tensor<6xf16> {
+  %a = relay.constant dense<[0.0, -0.0, 1.0, 5.9604645e-08, -6.1035156e-05, 0.333251953]> : tensor<6xf32>
+  // CHECK: relay.constant dense<[0.000000e+00, -0.000000e+00, 1.000000e+00, 5.960460e-08, -6.103520e-05, 3.332520e-01]> : tensor<6xf16>
+  %0 = relay.cast %a {dtype = "float16"} : (tensor<6xf32>) -> tensor<6xf16>
+  return %0 : tensor<6xf16>
+}
