@@ -69,8 +69,9 @@ install_package() {
   say "installing the package into .venv/"
   # The same build folder with the same settings, so that nothing is built twice.
   .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation --force-reinstall \
-    -C build-dir=build -C cmake.define.TT_BUILD_TESTS=ON -C cmake.args=-GNinja \
-    -C "cmake.define.Python_EXECUTABLE=$PWD/.venv/bin/python" .
+    --config-settings build-dir=build --config-settings cmake.define.TT_BUILD_TESTS=ON \
+    --config-settings cmake.args=-GNinja \
+    --config-settings "cmake.define.Python_EXECUTABLE=$PWD/.venv/bin/python" .
   touch $stamp
 }
 
