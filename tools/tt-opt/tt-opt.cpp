@@ -18,6 +18,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -45,6 +46,7 @@ llvm::cl::opt<std::string> startFrom("start-from", llvm::cl::desc("first pass of
 llvm::cl::opt<std::string> stopAfter("stop-after", llvm::cl::desc("last pass of the pipeline to run"));
 llvm::cl::list<std::string> dumpAfter("dump-after", llvm::cl::CommaSeparated,
                                       llvm::cl::desc("print the IR after these passes (or 'all') to stderr"));
+llvm::cl::list<std::string> shapes("shape", llvm::cl::desc("shape of a model's input: name=1,3,224,224"));
 llvm::cl::opt<bool> relayText("relay-text", llvm::cl::desc("print Relay text to stdout at the end"));
 
 /// Prints the module after the passes that dump-after names.
@@ -93,7 +95,19 @@ mlir::LogicalResult runOnModel(const std::string &path, const mlir::MlirOptMainC
                                mlir::DialectRegistry &registry, llvm::raw_ostream &os) {
   mlir::MLIRContext context(registry);
   Diagnostics diags;
-  mlir::OwningOpRef<mlir::ModuleOp> module = onnx::importOnnx(path, {}, context, diags);
+  std::map<std::string, std::vector<int64_t>> known;
+  for (llvm::StringRef shape : shapes) {
+    auto [name, list] = shape.rsplit('=');
+    for (llvm::StringRef extent : llvm::split(list, ',')) {
+      int64_t value = 0;
+      if (extent.getAsInteger(10, value)) {
+        llvm::errs() << "tt-opt: bad shape '" << shape << "'\n";
+        return mlir::failure();
+      }
+      known[name.str()].push_back(value);
+    }
+  }
+  mlir::OwningOpRef<mlir::ModuleOp> module = onnx::importOnnx(path, known, context, diags);
   llvm::errs() << diags.render();
   if (!module)
     return mlir::failure();

@@ -7,9 +7,11 @@
 #endif
 #include "Support/File.h"
 #include "Support/Npy.h"
+#include "Transforms/Passes.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -32,7 +34,7 @@ struct Options {
   double tolerance = 0;
   int repeat = 1;
   bool printIr = false;
-  std::vector<std::string> shapes;
+  std::vector<std::string> shapes, passes;
 };
 
 Options parseCommandLine(int argc, char **argv) {
@@ -55,9 +57,11 @@ Options parseCommandLine(int argc, char **argv) {
                                   cl::cat(category));
   static cl::list<std::string> shapes("shape", cl::desc("shape of an input: name=1,3,224,224"),
                                       cl::cat(category));
+  static cl::list<std::string> passes("passes", cl::CommaSeparated,
+                                      cl::desc("relay passes to run first, by name"), cl::cat(category));
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "Compiles a model for the host, runs it, compares its outputs.\n");
-  return {model, data, out, save, cpu, tolerance, repeat, printIr, shapes};
+  return {model, data, out, save, cpu, tolerance, repeat, printIr, shapes, passes};
 }
 
 using Shapes = std::map<std::string, std::vector<int64_t>>;
@@ -265,6 +269,19 @@ bool run(const Options &options, Diagnostics &diags) {
   if (!module)
     return false;
   double importTime = seconds(start);
+  PassManager manager(&context);
+  for (const std::string &name : options.passes) {
+    auto pass = relay::createPass(name);
+    if (!pass) {
+      diags.userError("there is no pass " + quoteForMessage(name));
+      return false;
+    }
+    manager.addPass(std::move(pass));
+  }
+  if (failed(manager.run(*module))) {
+    diags.internalError("a pass failed");
+    return false;
+  }
   auto main = module->lookupSymbol<func::FuncOp>("main");
   if (!main) {
     diags.userError("the module has no function @main");
