@@ -110,6 +110,10 @@ void emitResize(OpContext &c, const ResizePlan &p, double cubicAlpha, bool cubic
                                   c.text("rounding_method", p.nearest), c.real("cubic_alpha", cubicAlpha),
                                   c.integer("cubic_exclude", cubicExclude)}));
   }
+  // Positions fall on whole numbers there, and the last bit of float32 would decide.
+  if (p.coordinates == "half_pixel_symmetric" && p.mode == "nearest" &&
+      (p.nearest == "floor" || p.nearest == "ceil"))
+    c.fail("half_pixel_symmetric with nearest_mode " + p.nearest + " is not supported");
   if (!exact && p.coordinates == "align_corners")
     c.fail("align_corners is supported for scales that give whole sizes");
   if (p.mode == "cubic")
