@@ -1,4 +1,5 @@
 #include "Conversion/RelayToTile/ElementwiseChain.h"
+#include "Conversion/RelayToTile/Lowerings.h"
 #include "Dialect/Relay/Relay.h"
 #include "Numerics/Half.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -14,10 +15,6 @@ static float asHalf(double value) {
   return numerics::halfToFloat(numerics::roundToHalf(static_cast<float>(value)));
 }
 
-static ArrayRef<int64_t> shapeOf(Value v) {
-  return cast<RankedTensorType>(v.getType()).getShape();
-}
-
 /// The constant as one value per channel of `shape` (its last axis): scalars are not vectors.
 static std::optional<std::vector<float>> channelVector(Value operand, ArrayRef<int64_t> shape) {
   auto constant = relay::constantOf(operand);
@@ -28,6 +25,36 @@ static std::optional<std::vector<float>> channelVector(Value operand, ArrayRef<i
   if (own.empty() || own.back() != channels || constant->elements() != channels)
     return std::nullopt;
   return floatsOf(*constant);
+}
+
+/// Full-size constants are stored in DDR as they are needed; larger ones are for the host.
+static constexpr int64_t largestConstant = int64_t(1) << 24;
+
+/// The constant's elements as NumPy broadcasts them to `shape`.
+static std::optional<std::vector<float>> broadcastTo(const Constant &constant, ArrayRef<int64_t> shape) {
+  int64_t count = product(shape);
+  if (count > largestConstant || constant.shape.size() > shape.size())
+    return std::nullopt;
+  std::vector<float> from = floatsOf(constant), to(static_cast<size_t>(count));
+  // Stride of each axis of the result in the constant; 0 where it is repeated.
+  SmallVector<int64_t> strides(shape.size(), 0);
+  int64_t stride = 1;
+  for (size_t back = 1; back <= constant.shape.size(); ++back) {
+    int64_t extent = constant.shape[constant.shape.size() - back];
+    if (extent != 1 && extent != shape[shape.size() - back])
+      return std::nullopt;
+    strides[shape.size() - back] = extent == 1 ? 0 : stride;
+    stride *= extent;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t rest = i, at = 0;
+    for (size_t axis = shape.size(); axis-- > 0;) {
+      at += rest % shape[axis] * strides[axis];
+      rest /= shape[axis];
+    }
+    to[static_cast<size_t>(i)] = from[static_cast<size_t>(at)];
+  }
+  return to;
 }
 
 static std::optional<float> scalarOf(Value operand) {
@@ -77,10 +104,10 @@ bool ElementwiseChain::appendBinary(Operation *op, Value current, std::string &w
     steps.push_back(std::move(step));
     return true;
   }
-  auto recip = [&](Kind where, unsigned argument) {
+  auto lookup = [&](Kind where, size_t tensor) {
     ElementwiseStep r(where);
     r.function = reciprocal();
-    r.argument = argument;
+    r.tensor = tensor;
     steps.push_back(std::move(r));
   };
   if (auto scalar = scalarOf(other)) {
@@ -101,7 +128,7 @@ bool ElementwiseChain::appendBinary(Operation *op, Value current, std::string &w
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
   if (auto vector = channelVector(other, shape)) {
     if (divide && reversed)
-      recip(Kind::Lookup, 0);
+      lookup(Kind::Lookup, 0);
     if (divide && !reversed)
       for (float &v : *vector)
         v = 1.0f / v;
@@ -115,27 +142,44 @@ bool ElementwiseChain::appendBinary(Operation *op, Value current, std::string &w
     steps.push_back(std::move(step));
     return true;
   }
-  auto argument = dyn_cast<BlockArgument>(other);
-  if (!argument && !anyOperand) {
-    why = "operand of " + op->getName().getStringRef().str() +
-          " must be a tensor of the result's shape, a scalar or one value per channel";
-    return false;
+  if (auto constant = relay::constantOf(other)) {
+    auto values = broadcastTo(*constant, shape);
+    if (!values) {
+      why = "a constant must broadcast to at most " + std::to_string(largestConstant) + " elements";
+      return false;
+    }
+    if (divide && !reversed)
+      for (float &v : *values)
+        v = 1.0f / v;
+    if (divide && reversed)
+      lookup(Kind::Lookup, 0);
+    step.kind = Kind::Tensor;
+    step.tensor = tensors.size();
+    tensors.push_back({std::nullopt, std::move(*values)});
+    steps.push_back(std::move(step));
+    return true;
   }
   if (shapeOf(other) != shape) {
-    why = "operands of " + op->getName().getStringRef().str() +
-          " must have equal shapes (broadcast of a computed tensor)";
+    why = "operands of " + op->getName().getStringRef().str() + " must have equal shapes, got " +
+          shapeText(shapeOf(other)) + " and " + shapeText(shape);
     return false;
   }
-  step.argument = argument && !anyOperand ? argument.getArgNumber() : 0;
-  bool seen = tensorIndex(step.argument).has_value();
-  if (seen && (divide || inverted(step.argument))) {
+  auto argument = dyn_cast<BlockArgument>(other);
+  if (!argument && !anyOperand) {
+    why = "operand of " + op->getName().getStringRef().str() + " must be an argument of the fused function";
+    return false;
+  }
+  unsigned number = argument && !anyOperand ? argument.getArgNumber() : 0;
+  auto known = tensorIndex(number);
+  if (known && (divide || inverted(*known))) {
     why = "a tensor that is a divisor must be used once within a fused function";
     return false;
   }
-  if (!seen)
-    tensors.push_back(step.argument);
+  step.tensor = known.value_or(tensors.size());
+  if (!known)
+    tensors.push_back({number, {}});
   if (divide)
-    recip(reversed ? Kind::Lookup : Kind::LookupTensor, step.argument);
+    lookup(reversed ? Kind::Lookup : Kind::LookupTensor, step.tensor);
   step.kind = Kind::Tensor;
   steps.push_back(std::move(step));
   return true;
@@ -237,17 +281,24 @@ bool ElementwiseChain::perChannel() const {
   return llvm::any_of(steps, [](const ElementwiseStep &s) { return s.kind == Kind::Vector; });
 }
 
-bool ElementwiseChain::inverted(unsigned argument) const {
-  return llvm::any_of(steps, [&](const ElementwiseStep &s) {
-    return s.kind == Kind::LookupTensor && s.argument == argument;
-  });
+bool ElementwiseChain::inverted(size_t tensor) const {
+  return llvm::any_of(
+      steps, [&](const ElementwiseStep &s) { return s.kind == Kind::LookupTensor && s.tensor == tensor; });
 }
 
 std::optional<size_t> ElementwiseChain::tensorIndex(unsigned argument) const {
-  auto it = std::find(tensors.begin(), tensors.end(), argument);
-  if (it == tensors.end())
-    return std::nullopt;
-  return static_cast<size_t>(it - tensors.begin());
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (tensors[i].argument == argument)
+      return i;
+  return std::nullopt;
+}
+
+SmallVector<Value> ElementwiseChain::tensorBuffers(KernelBuilder &kb, ConstantPool &pool,
+                                                   const std::vector<std::string> &inputs) const {
+  SmallVector<Value> buffers;
+  for (const TensorOperand &t : tensors)
+    buffers.push_back(kb.ddr(t.argument ? inputs[*t.argument] : pool.add(halvesOf(t.constant), "tensor")));
+  return buffers;
 }
 
 int64_t ElementwiseChain::l1Bytes() const {
@@ -324,7 +375,7 @@ void ElementwiseChain::emit(KernelBuilder &kb, Value dst, Value dstStride, Value
       BinaryOp::create(b, loc, s.op, to, src, src, rows, columns, toStride, srcStride, srcStride);
       break;
     case Kind::Tensor: {
-      Value tensor = tensorTiles[*tensorIndex(s.argument)];
+      Value tensor = tensorTiles[s.tensor];
       if (s.reversed)
         BinaryOp::create(b, loc, s.op, to, tensor, src, rows, columns, toStride, tensorStride, srcStride);
       else
@@ -335,7 +386,7 @@ void ElementwiseChain::emit(KernelBuilder &kb, Value dst, Value dstStride, Value
       LookupOp::create(b, loc, to, src, kb.view(buffers[i]), rows, columns, toStride, srcStride);
       break;
     case Kind::LookupTensor: {
-      Value tensor = tensorTiles[*tensorIndex(s.argument)];
+      Value tensor = tensorTiles[s.tensor];
       LookupOp::create(b, loc, tensor, tensor, kb.view(buffers[i]), rows, columns, tensorStride,
                        tensorStride);
       break;

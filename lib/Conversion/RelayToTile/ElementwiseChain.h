@@ -18,10 +18,16 @@ struct ElementwiseStep {
   float scalar = 0;
   /// Vector: one value per channel (last axis).
   std::vector<float> vector;
-  /// Tensor: number of the function argument; `reversed` computes tensor - value.
-  unsigned argument = 0;
+  /// Tensor: position among the chain's tensors; `reversed` computes tensor - value.
+  size_t tensor = 0;
   bool reversed = false;
   UnaryFunction function;
+};
+
+/// A tensor of the result's shape that steps read: an argument of the function, or a constant.
+struct TensorOperand {
+  std::optional<unsigned> argument;
+  std::vector<float> constant;
 };
 
 class ElementwiseChain {
@@ -35,8 +41,11 @@ public:
 
   /// Whether a step needs to know the channel of a column.
   bool perChannel() const;
-  /// Arguments of the function that steps read as tensors of the result's shape, in order of use, each once.
-  const std::vector<unsigned> &tensorArguments() const { return tensors; }
+  /// Tensors of the result's shape that steps read, in order of use, each once.
+  size_t tensorCount() const { return tensors.size(); }
+  /// Their DDR buffers.
+  llvm::SmallVector<mlir::Value> tensorBuffers(KernelBuilder &kb, ConstantPool &pool,
+                                               const std::vector<std::string> &inputs) const;
   /// Bytes of L1 that tables and vectors need.
   int64_t l1Bytes() const;
   bool empty() const { return steps.empty(); }
@@ -44,8 +53,8 @@ public:
   /// Brings tables and vectors to every core's L1; call once, in front of the kernel's loops.
   void prepare(KernelBuilder &kb, ConstantPool &pool);
 
-  /// Computes rows x columns elements from `src` to `dst`; strides in bytes. `tensors[i]` points to the tile
-  /// of tensorArguments()[i] in L1 with `tensorStride`. `firstChannel` is the channel of column 0. `src` is
+  /// Computes rows x columns elements from `src` to `dst`; strides in bytes. `tensorTiles[i]` points to the
+  /// tile of tensor `i` in L1 with `tensorStride`. `firstChannel` is the channel of column 0. `src` is
   /// overwritten if there is more than one step.
   void emit(KernelBuilder &kb, mlir::Value dst, mlir::Value dstStride, mlir::Value src, mlir::Value srcStride,
             mlir::Value rows, mlir::Value columns, mlir::Value firstChannel,
@@ -53,7 +62,7 @@ public:
 
 private:
   std::vector<ElementwiseStep> steps;
-  std::vector<unsigned> tensors;
+  std::vector<TensorOperand> tensors;
   /// Parallel to steps: L1 buffer of the step's table or vector.
   std::vector<mlir::Value> buffers;
   /// Outside of a fused function every tensor may be an operand.
@@ -63,7 +72,7 @@ private:
   void addScalar(BinaryKind op, float value);
   bool addLookup(mlir::Operation *op);
   std::optional<size_t> tensorIndex(unsigned argument) const;
-  bool inverted(unsigned argument) const;
+  bool inverted(size_t tensor) const;
 };
 
 } // namespace tensorturbo::tile

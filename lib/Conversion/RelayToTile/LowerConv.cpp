@@ -190,7 +190,7 @@ public:
     weightsL1 = kb.alloc(MemoryLevel::L1, blockBytes, "weights");
     slab = kb.alloc(MemoryLevel::L1, slabRows * w.width * t.blockIn * 2, "rows");
     outTile = kb.alloc(MemoryLevel::L1, tilePixels * t.blockOut * 2, "out");
-    for (size_t i = 0; i < chain.tensorArguments().size(); ++i)
+    for (size_t i = 0; i < chain.tensorCount(); ++i)
       residualTiles.push_back(kb.alloc(MemoryLevel::L1, tilePixels * t.blockOut * 2, "residual"));
     acc = kb.alloc(MemoryLevel::IM, tilePixels * t.blockOut * 2, "sum");
     if (t.parts > 1)
@@ -332,7 +332,7 @@ static bool lowerConv(Operation *op, const KernelSpec &spec, LoweringContext &co
   auto chain = ElementwiseChain::analyse(spec.primitive, op->getResult(0), why);
   if (!chain)
     return false;
-  ConvProblem problem{source->window, source->groups, static_cast<int64_t>(chain->tensorArguments().size()),
+  ConvProblem problem{source->window, source->groups, static_cast<int64_t>(chain->tensorCount()),
                       chain->l1Bytes(), context.ncore};
   auto tiling = schedule::chooseConvTiling(problem, why);
   if (!tiling)
@@ -341,9 +341,7 @@ static bool lowerConv(Operation *op, const KernelSpec &spec, LoweringContext &co
   KernelBuilder kb(context.module, spec.name, spec.primitive->getLoc(), context.ncore);
   Value weights = kb.ddr(context.pool.add(packWeights(*source, *tiling), "weights"));
   chain->prepare(kb, context.pool);
-  SmallVector<Value> residuals;
-  for (unsigned argument : chain->tensorArguments())
-    residuals.push_back(kb.ddr(spec.inputs[argument]));
+  SmallVector<Value> residuals = chain->tensorBuffers(kb, context.pool, spec.inputs);
   SpatialNest nest(kb, source->window, tiling->chunk, kb.ddr(globalOf(source->input, spec)),
                    kb.ddr(spec.outputs[0]), residuals);
   ConvEmitter(kb, *source, *tiling, *chain, nest).run(weights, tiling->weightBlockBytes(problem));

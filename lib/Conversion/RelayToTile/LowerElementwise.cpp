@@ -63,15 +63,13 @@ static bool lowerElementwise(Operation *op, const KernelSpec &spec, LoweringCont
 
   KernelBuilder kb(context.module, spec.name, spec.primitive->getLoc(), context.ncore);
   chain->prepare(kb, context.pool);
-  auto tensorCount = static_cast<int64_t>(chain->tensorArguments().size());
+  auto tensorCount = static_cast<int64_t>(chain->tensorCount());
   auto chunk = schedule::chooseChunk(*w, 1 + tensorCount, kb.allocated(MemoryLevel::LLB));
   if (!chunk) {
     why = "one row of " + std::to_string(w->channels) + " elements does not fit LLB";
     return false;
   }
-  SmallVector<Value> tensors, tensorTiles;
-  for (unsigned argument : chain->tensorArguments())
-    tensors.push_back(kb.ddr(spec.inputs[argument]));
+  SmallVector<Value> tensors = chain->tensorBuffers(kb, context.pool, spec.inputs), tensorTiles;
   SpatialNest nest(kb, *w, *chunk, kb.ddr(globalOf(start, spec)), kb.ddr(spec.outputs[0]), tensors);
 
   // Small enough that every core gets its share, large enough to hide the fixed costs.

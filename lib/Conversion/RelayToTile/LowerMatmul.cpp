@@ -211,15 +211,12 @@ static bool lowerMatmul(Operation *op, const KernelSpec &spec, LoweringContext &
   auto chain = ElementwiseChain::analyse(spec.primitive, op->getResult(0), why);
   if (!chain)
     return false;
-  auto t =
-      tilingOf(p, context.ncore, chain->l1Bytes() + 32768 * int64_t(chain->tensorArguments().size()), why);
+  auto t = tilingOf(p, context.ncore, chain->l1Bytes() + 32768 * int64_t(chain->tensorCount()), why);
   if (!t)
     return false;
   KernelBuilder kb(context.module, spec.name, spec.primitive->getLoc(), context.ncore);
   chain->prepare(kb, context.pool);
-  SmallVector<Value> residuals;
-  for (unsigned argument : chain->tensorArguments())
-    residuals.push_back(kb.ddr(spec.inputs[argument]));
+  SmallVector<Value> residuals = chain->tensorBuffers(kb, context.pool, spec.inputs);
   ProductEmitter(kb, p, *t, *chain)
       .run(kb.ddr(globalOf(p.lhs, spec)), kb.ddr(globalOf(p.rhs, spec)), kb.ddr(spec.outputs[0]), residuals);
   kb.finish();
