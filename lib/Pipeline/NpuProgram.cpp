@@ -104,10 +104,16 @@ std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp
     return result;
   runtime::Segment weights = weightSegment(tileModule, store, weightsEnd);
 
+  PassRunner simplify(tileModule, diags);
+  simplify.add(createCanonicalizerPass());
+  simplify.add(createCSEPass());
+  if (!simplify.run("lower"))
+    return std::nullopt;
+  for (auto kernel : tileModule.getOps<func::FuncOp>())
+    good = tile::planKernelMemory(kernel, diags) && good;
+  if (!good)
+    return std::nullopt;
   PassRunner runner(tileModule, diags);
-  runner.add(createCanonicalizerPass());
-  runner.add(createCSEPass());
-  runner.add(tile::createPlanMemoryPass());
   runner.add(tile::createTileToNpuPass(options.ncore));
   runner.add(createCanonicalizerPass());
   runner.add(createCSEPass());
