@@ -38,6 +38,13 @@ static std::string sourceOperator(Operation *op) {
 std::vector<NodePlacement> tensorturbo::sourceNodes(ModuleOp module) {
   std::vector<NodePlacement> nodes;
   std::unordered_map<std::string, size_t> known;
+  // Nodes that the importer evaluated left no operator behind; its list has them.
+  if (auto list = module->getAttrOfType<ArrayAttr>("relay.source_nodes"))
+    for (size_t i = 0; i + 1 < list.size(); i += 2) {
+      std::string name = cast<StringAttr>(list[i]).getValue().str();
+      if (known.emplace(name, nodes.size()).second)
+        nodes.push_back({name, cast<StringAttr>(list[i + 1]).getValue().str(), "", ""});
+    }
   mainOf(module).walk([&](Operation *op) {
     if (isa<func::FuncOp, func::ReturnOp, relay::ConstantOp>(op))
       return;

@@ -10,8 +10,10 @@
 namespace tensorturbo::onnx {
 
 /// Imports the model at `path`: a module with `func.func @main`, whose arguments and results carry the
-/// model's names as `relay.name`. Every op has its ONNX node's name as location. Weights become views of the
-/// mapped file in the constant store of the relay dialect of `context`.
+/// model's names as `relay.name`. Every op has its ONNX node's name as location, with
+/// the node's operator as metadata; the module's attribute `relay.source_nodes` lists name and operator of
+/// every node in turn. Weights become views of the mapped file in the constant store of the relay dialect of
+/// `context`.
 ///
 /// `shapes` gives the shape of inputs by name. It completes what the model leaves open and overrides what it
 /// says; extents of one symbolic name must agree in all inputs. Shape arithmetic is evaluated, so another

@@ -40,10 +40,13 @@ mlir::Value Importer::materialise(Operand &operand) {
   return operand.value;
 }
 
-mlir::Location Importer::locationOf(std::string_view name, size_t index) {
+mlir::Location Importer::locationOf(std::string_view name, size_t index, std::string_view opType) {
   mlir::Location nameLocation = mlir::NameLoc::get(builder.getStringAttr(llvm::StringRef(name)));
   mlir::Location place = mlir::FileLineColLoc::get(&context, fileName, static_cast<unsigned>(index), 0);
-  return mlir::FusedLoc::get(&context, {nameLocation, place});
+  mlir::Attribute metadata;
+  if (!opType.empty())
+    metadata = builder.getStringAttr(llvm::StringRef(opType));
+  return mlir::FusedLoc::get({nameLocation, place}, metadata, &context);
 }
 
 static void collectNames(const std::vector<Node> &nodes, std::unordered_set<std::string_view> &names) {
@@ -290,7 +293,7 @@ void Importer::convertNode(const Node &node) {
 
   std::string label = node.label();
   mlir::Location outer = currentLocation;
-  currentLocation = locationOf(label, index);
+  currentLocation = locationOf(label, index, node.opType);
   try {
     OpContext c(*this, node);
     const OpRow *row = findOp(node);
@@ -428,6 +431,11 @@ mlir::OwningOpRef<mlir::ModuleOp> Importer::run(const ShapeMap &shapes) {
     operand.value = argument;
     define(inputs[i]->name, std::move(operand));
   }
+  llvm::SmallVector<mlir::Attribute> sourceNodes;
+  for (const Node &node : model.graph.nodes)
+    sourceNodes.append(
+        {builder.getStringAttr(node.label()), builder.getStringAttr(llvm::StringRef(node.opType))});
+  module->getOperation()->setAttr("relay.source_nodes", builder.getArrayAttr(sourceNodes));
   for (const Node *node : nodes)
     convertNode(*node);
   if (failed || !checkOutputs())

@@ -39,7 +39,8 @@ private:
   };
 
   static std::vector<const Node *> liveNodes(const Graph &graph);
-  mlir::Location locationOf(std::string_view name, size_t index);
+  /// Name of the node or value, its place in the file, and the node's operator as metadata.
+  mlir::Location locationOf(std::string_view name, size_t index, std::string_view opType = {});
   void collectUses(const Graph &graph);
   bool checkSupport(const std::vector<const Node *> &nodes);
   bool resolveShapes(const ShapeMap &shapes, const std::vector<const ValueInfo *> &inputs,
