@@ -25,6 +25,7 @@ const std::vector<const char *> tensorturbo::lowerPrecisionPasses = {
     "ToFP16",            // operators of the NPU in float16, casts at the borders
     "FoldConstant",      // weights in float16
     "FuseConvAddBnRelu", // layers with their epilogues as functions
+    "OutlinePrimitives", // the other operators of the NPU
 };
 
 static bool wanted(const char *name, const CompileOptions &options) {

@@ -249,13 +249,53 @@ struct FoldInFront : mlir::RewritePattern {
   }
 };
 
+/// norm, affine: into gamma and beta.
+template <typename Norm> struct FoldBehindNorm : mlir::RewritePattern {
+  FoldBehindNorm(mlir::MLIRContext *c) : RewritePattern(MatchAnyOpTypeTag(), 1, c) {}
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!llvm::isa<AddOp, SubtractOp, MultiplyOp, DivideOp>(op))
+      return failure();
+    for (Value operand : op->getOperands()) {
+      auto norm = operand.getDefiningOp<Norm>();
+      if (!norm || !operand.hasOneUse())
+        continue;
+      int64_t axis = normalizeAxis(norm.getAxis(), shapeOf(operand).size());
+      auto affine = affineOf(op, axis);
+      auto gamma = floatsOf(norm.getGamma()), beta = floatsOf(norm.getBeta());
+      if (!affine || affine->data != operand || !gamma || !beta)
+        continue;
+      for (size_t i = 0; i < gamma->size(); ++i) {
+        double g = norm.getScale() ? (*gamma)[i] : 1, b = norm.getCenter() ? (*beta)[i] : 0,
+               v = affine->values[i];
+        (*gamma)[i] = affine->isScale ? g * v : g;
+        (*beta)[i] = affine->isScale ? b * v : b + v;
+      }
+      mlir::Type type = elementType(norm.getGamma());
+      int64_t n = static_cast<int64_t>(gamma->size());
+      Operation *made = rebuild(rewriter, norm,
+                                {norm.getData(), floatConstant(rewriter, norm.getLoc(), type, {n}, *gamma),
+                                 floatConstant(rewriter, norm.getLoc(), type, {n}, *beta)},
+                                {rewriter.getNamedAttr("scale", rewriter.getBoolAttr(true)),
+                                 rewriter.getNamedAttr("center", rewriter.getBoolAttr(true))});
+      if (!made)
+        return failure();
+      made->setLoc(rewriter.getFusedLoc({norm.getLoc(), op->getLoc()}));
+      rewriter.replaceOp(op, made);
+      return success();
+    }
+    return failure();
+  }
+};
+
 struct FoldScaleAxis : RelayPass<FoldScaleAxis> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FoldScaleAxis)
   static constexpr llvm::StringLiteral passName = "FoldScaleAxis";
 
   void runOnOperation() override {
     mlir::RewritePatternSet patterns(&getContext());
-    patterns.add<FoldBehind, FoldInFront>(&getContext());
+    patterns.add<FoldBehind, FoldInFront, FoldBehindNorm<GroupNormOp>, FoldBehindNorm<InstanceNormOp>,
+                 FoldBehindNorm<LayerNormOp>>(&getContext());
     if (mlir::failed(applyPatterns(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -8,6 +8,8 @@
 // becomes
 //   %3 = call @fused_nn_conv2d_nn_bias_add_add_nn_relu_0(%x, %shortcut)
 //
+// OutlinePrimitives makes a function of every operator that is left: of all of them where fusion is disabled.
+//
 // Constants move into the function; computed tensors are its arguments. Operators that only rename the shape
 // (reshape ...) need no kernel and stay, as do those of the host (tt.where).
 #include "Transforms/RelayPass.h"
@@ -52,18 +54,16 @@ struct Group {
   Operation *last() const { return ops.back(); }
 };
 
-struct FuseConvAddBnRelu : RelayPass<FuseConvAddBnRelu> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FuseConvAddBnRelu)
-  static constexpr llvm::StringLiteral passName = "FuseConvAddBnRelu";
-
-  void runOnOperation() override {
+struct Outliner {
+  /// Without `fuse` every operator gets a function of its own.
+  static void run(mlir::ModuleOp module, bool fuse) {
     SmallVector<mlir::func::FuncOp> functions;
-    for (auto func : getOperation().getOps<mlir::func::FuncOp>())
+    for (auto func : module.getOps<mlir::func::FuncOp>())
       if (!func.isExternal() && !func->hasAttr("relay.primitive"))
         functions.push_back(func);
-    mlir::SymbolTable symbols(getOperation());
+    mlir::SymbolTable symbols(module);
     for (auto func : functions) {
-      SmallVector<Group> groups = collect(func);
+      SmallVector<Group> groups = collect(func, fuse);
       for (const Group &group : groups)
         outline(group, symbols);
       for (auto c : llvm::make_early_inc_range(func.getBody().front().getOps<ConstantOp>()))
@@ -79,14 +79,14 @@ struct FuseConvAddBnRelu : RelayPass<FuseConvAddBnRelu> {
     return !where || where == "npu";
   }
 
-  static SmallVector<Group> collect(mlir::func::FuncOp func) {
+  static SmallVector<Group> collect(mlir::func::FuncOp func, bool fuse) {
     SmallVector<Group> groups;
     llvm::DenseSet<Operation *> taken;
     auto grow = [&](Operation *start) {
       Group group;
       add(group, start, {});
       taken.insert(start);
-      if (isLayer(start) || isElementwise(start)) {
+      if (fuse && (isLayer(start) || isElementwise(start))) {
         while (Operation *next = extension(group, taken)) {
           add(group, next, group.last()->getResult(0));
           taken.insert(next);
@@ -198,7 +198,23 @@ struct FuseConvAddBnRelu : RelayPass<FuseConvAddBnRelu> {
   }
 };
 
+struct FuseConvAddBnRelu : RelayPass<FuseConvAddBnRelu> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FuseConvAddBnRelu)
+  static constexpr llvm::StringLiteral passName = "FuseConvAddBnRelu";
+  void runOnOperation() override { Outliner::run(getOperation(), true); }
+};
+
+struct OutlinePrimitives : RelayPass<OutlinePrimitives> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OutlinePrimitives)
+  static constexpr llvm::StringLiteral passName = "OutlinePrimitives";
+  void runOnOperation() override { Outliner::run(getOperation(), false); }
+};
+
 } // namespace
+
+std::unique_ptr<mlir::Pass> createOutlinePrimitivesPass() {
+  return std::make_unique<OutlinePrimitives>();
+}
 
 std::unique_ptr<mlir::Pass> createFuseConvAddBnReluPass() {
   return std::make_unique<FuseConvAddBnRelu>();

@@ -18,6 +18,8 @@ const std::vector<PassRow> &passTable() {
       {"ToFP16", "operators of the NPU in float16, casts at the borders", createToFP16Pass},
       {"FuseConvAddBnRelu", "layers with the element-wise operators behind them into functions",
        createFuseConvAddBnReluPass},
+      {"OutlinePrimitives", "operators of the NPU that are still single into functions",
+       createOutlinePrimitivesPass},
   };
   return table;
 }

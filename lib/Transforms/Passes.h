@@ -31,5 +31,6 @@ std::unique_ptr<mlir::Pass> createFoldScaleAxisPass();
 std::unique_ptr<mlir::Pass> createConvertLayoutPass();
 std::unique_ptr<mlir::Pass> createToFP16Pass();
 std::unique_ptr<mlir::Pass> createFuseConvAddBnReluPass();
+std::unique_ptr<mlir::Pass> createOutlinePrimitivesPass();
 
 } // namespace tensorturbo::relay

@@ -56,8 +56,8 @@ std::optional<std::vector<double>> floatsOf(Value v);
 /// A constant of `type` (a float type) with these values, rounded to nearest even.
 Value floatConstant(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, ArrayRef<int64_t> shape,
                     ArrayRef<double> values);
-/// The constant that a new operator computes if its operands are constant, else its result. The operator stays
-/// unused then: pattern drivers remove it.
+/// The constant that a new operator computes if its operands are constant, else its result. The operator
+/// stays unused then: pattern drivers remove it.
 Value foldNow(mlir::OpBuilder &b, Value result);
 /// Replaces an op that does nothing by its operand. A function must not return its own argument or a constant
 /// as it is, so there a copy stays. Fails if the op is that copy.

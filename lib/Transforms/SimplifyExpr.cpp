@@ -231,6 +231,41 @@ struct RecogniseGlobalPool : mlir::OpRewritePattern<MeanOp> {
   }
 };
 
+/// Exporters write group normalisation as an instance normalisation of reshaped data, which would keep the
+/// data in its layout: reshape to [n, groups, rest], instance_norm without scale and offset, reshape back.
+struct RecogniseGroupNorm : mlir::RewritePattern {
+  RecogniseGroupNorm(mlir::MLIRContext *c) : RewritePattern(MatchAnyOpTypeTag(), 3, c) {}
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!isReshapeLike(op))
+      return failure();
+    auto norm = op->getOperand(0).getDefiningOp<InstanceNormOp>();
+    Operation *split = norm ? norm.getData().getDefiningOp() : nullptr;
+    if (!isReshapeLike(split) || !norm->hasOneUse())
+      return failure();
+    Value data = split->getOperand(0);
+    ArrayRef<int64_t> shape = shapeOf(data), grouped = shapeOf(norm.getData());
+    bool plain =
+        (!norm.getScale() || isAll(norm.getGamma(), 1)) && (!norm.getCenter() || isAll(norm.getBeta(), 0));
+    if (!plain || op->getResult(0).getType() != data.getType() || shape.size() < 3 || grouped.size() < 3 ||
+        normalizeAxis(norm.getAxis(), grouped.size()) != 1 || shape[0] != grouped[0] ||
+        shape[1] % grouped[1] != 0)
+      return failure();
+    mlir::Location loc = norm.getLoc();
+    std::vector<double> ones(shape[1], 1), zeros(shape[1], 0);
+    mlir::Type type = elementType(data);
+    Value gamma = floatConstant(rewriter, loc, type, {shape[1]}, ones);
+    Value beta = floatConstant(rewriter, loc, type, {shape[1]}, zeros);
+    Value made = build(rewriter, loc, "nn.group_norm", {data, gamma, beta},
+                       {rewriter.getNamedAttr("num_groups", rewriter.getI64IntegerAttr(grouped[1])),
+                        rewriter.getNamedAttr("epsilon", norm->getAttr("epsilon"))});
+    if (!made)
+      return failure();
+    copyDiscardable(op, made);
+    rewriter.replaceOp(op, made);
+    return success();
+  }
+};
+
 struct SimplifyExpr : RelayPass<SimplifyExpr> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SimplifyExpr)
   static constexpr llvm::StringLiteral passName = "SimplifyExpr";
@@ -252,7 +287,7 @@ void copyDiscardable(Operation *from, Value to) {
 
 void populateSimplifyPatterns(mlir::RewritePatternSet &patterns) {
   patterns.add<RemoveNothing, JoinReshapes, JoinTransposes, JoinCasts, RemoveNeutral, RecogniseRelu,
-               RecogniseClip, RemoveRelu, RecogniseGlobalPool>(patterns.getContext());
+               RecogniseClip, RemoveRelu, RecogniseGlobalPool, RecogniseGroupNorm>(patterns.getContext());
 }
 
 std::unique_ptr<mlir::Pass> createSimplifyExprPass() {

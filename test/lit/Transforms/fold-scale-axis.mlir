@@ -75,3 +75,19 @@ func.func @dense(%x: tensor<3x2xf32>) -> tensor<3x2xf32> {
   %1 = relay.multiply %0, %c : (tensor<3x2xf32>, tensor<2xf32>) -> tensor<3x2xf32>
   return %1 : tensor<3x2xf32>
 }
+
+// CHECK-LABEL: func.func @norm
+func.func @norm(%x: tensor<2x2x4xf32>) -> tensor<2x2x4xf32> {
+  // CHECK-DAG: %[[G:.*]] = relay.constant dense<[3.000000e+00, 8.000000e+00]>
+  // CHECK-DAG: %[[B:.*]] = relay.constant dense<[4.000000e+00, 5.000000e+00]>
+  // CHECK: relay.nn.instance_norm %{{.*}}, %[[G]], %[[B]]
+  // CHECK-NEXT: return
+  %g = relay.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %b = relay.constant dense<1.0> : tensor<2xf32>
+  %c = relay.constant dense<[[3.0], [4.0]]> : tensor<2x1xf32>
+  %one = relay.constant dense<1.0> : tensor<f32>
+  %0 = relay.nn.instance_norm %x, %g, %b : (tensor<2x2x4xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2x2x4xf32>
+  %1 = relay.multiply %0, %c : (tensor<2x2x4xf32>, tensor<2x1xf32>) -> tensor<2x2x4xf32>
+  %2 = relay.add %1, %one : (tensor<2x2x4xf32>, tensor<f32>) -> tensor<2x2x4xf32>
+  return %2 : tensor<2x2x4xf32>
+}

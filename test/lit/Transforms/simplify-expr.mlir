@@ -90,3 +90,28 @@ func.func @global_pool(%x: tensor<1x8x5x5xf32>) -> tensor<1x8xf32> {
   %0 = relay.mean %x {axis = array<i64: -2, -1>} : (tensor<1x8x5x5xf32>) -> tensor<1x8xf32>
   return %0 : tensor<1x8xf32>
 }
+
+// CHECK-LABEL: func.func @group_norm
+// CHECK-SAME: (%[[X:.*]]: tensor<2x6x4x4xf32>)
+func.func @group_norm(%x: tensor<2x6x4x4xf32>) -> tensor<2x6x4x4xf32> {
+  // CHECK: relay.nn.group_norm %[[X]], %{{.*}}, %{{.*}} {epsilon = 1.000000e-03 : f64, num_groups = 3 : i64}
+  // CHECK-NEXT: return
+  %one = relay.constant dense<1.0> : tensor<3xf32>
+  %zero = relay.constant dense<0.0> : tensor<3xf32>
+  %0 = relay.reshape %x {newshape = array<i64: 0, 3, -1>} : (tensor<2x6x4x4xf32>) -> tensor<2x3x32xf32>
+  %1 = relay.nn.instance_norm %0, %one, %zero {epsilon = 1.0e-3} : (tensor<2x3x32xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3x32xf32>
+  %2 = relay.reshape %1 {newshape = array<i64: 2, 6, 4, 4>} : (tensor<2x3x32xf32>) -> tensor<2x6x4x4xf32>
+  return %2 : tensor<2x6x4x4xf32>
+}
+
+// A scale of its own belongs to groups, not to channels.
+// CHECK-LABEL: func.func @scaled_groups
+func.func @scaled_groups(%x: tensor<2x6x4x4xf32>) -> tensor<2x6x4x4xf32> {
+  // CHECK: relay.nn.instance_norm
+  %two = relay.constant dense<2.0> : tensor<3xf32>
+  %zero = relay.constant dense<0.0> : tensor<3xf32>
+  %0 = relay.reshape %x {newshape = array<i64: 0, 3, -1>} : (tensor<2x6x4x4xf32>) -> tensor<2x3x32xf32>
+  %1 = relay.nn.instance_norm %0, %two, %zero : (tensor<2x3x32xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3x32xf32>
+  %2 = relay.reshape %1 {newshape = array<i64: 2, 6, 4, 4>} : (tensor<2x3x32xf32>) -> tensor<2x6x4x4xf32>
+  return %2 : tensor<2x6x4x4xf32>
+}
