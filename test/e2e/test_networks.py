@@ -5,7 +5,7 @@ import pytest
 
 import harness
 
-#: Exporter variants of each network; the regular run takes the first.
+#: Exporter variants of each network.
 NETWORKS = {
     "digits_cnn": ["digits_cnn.dynamo18.onnx", "digits_cnn.legacy13.onnx"],
     "resnet8": [
@@ -40,7 +40,7 @@ NETWORKS = {
     ],
     "unet": ["nets/unet.dynamo18.onnx", "nets/unet.legacy13.onnx", "nets/unet.legacy11.onnx"],
 }
-FILES = [f for variants in NETWORKS.values() for f in (variants if harness.FULL else variants[:1])]
+FILES = [f for variants in NETWORKS.values() for f in variants]
 
 
 @pytest.mark.parametrize("ncore", [1, 8])
@@ -134,3 +134,28 @@ def test_same_classes_as_float(shared, tmp_path, file, data, key, scale, batch):
     assert result.returncode == 0, result.stderr
     agree = np.mean(classes(out, name, images, batch, tmp_path) == want)
     assert agree >= 0.99, f"only {agree:.2%} of the classes agree"
+
+
+#: Networks with operators beyond those of convolutional networks: right, or refused with a message.
+OTHERS = sorted(
+    f
+    for f in harness.corpus()
+    if f.startswith(("nets/", "tf2onnx/", "contrib/", "quant/")) and not any(f in v for v in NETWORKS.values())
+)
+
+
+@pytest.mark.parametrize("file", OTHERS)
+def test_other_network(shared, tmp_path, file):
+    model = harness.corpus()[file]
+    result, path, report = harness.compile_model(model, tmp_path)
+    assert result.returncode in (0, 1, 2), result.stderr
+    if result.returncode:
+        assert len(harness.errors_of(result)) >= 1 and not path.exists(), result.stderr
+        return
+    harness.check_report(report)
+    result, outputs = harness.run_model(path, model.inputs, tmp_path)
+    assert result.returncode == 0, result.stderr
+    for name, want in model.outputs.items():
+        assert outputs[name].shape == want.shape and outputs[name].dtype == want.dtype
+        if want.dtype.kind == "f":
+            assert harness.cosine(outputs[name], want) >= 0.995, name

@@ -5,9 +5,8 @@ import pytest
 import harness
 
 
-def sample(folder, every):
-    files = sorted(f for f in harness.corpus() if f.startswith(folder + "/"))
-    return files if harness.FULL else files[::every]
+def files_of(folder):
+    return sorted(f for f in harness.corpus() if f.startswith(folder + "/"))
 
 
 def check_model(file, ncore, folder, must_compile=False):
@@ -19,7 +18,8 @@ def check_model(file, ncore, folder, must_compile=False):
         assert not path.exists(), "refused, but an object was written"
         assert not must_compile, result.stderr
         return
-    harness.check_report(report)
+    if report["nodes"]:
+        harness.check_report(report)
     result, outputs = harness.run_model(path, model.inputs, folder)
     assert result.returncode == 0, result.stderr
     on_npu = any(n["where"] == "npu" for n in report["nodes"])
@@ -27,7 +27,7 @@ def check_model(file, ncore, folder, must_compile=False):
 
 
 @pytest.mark.parametrize("ncore", [1, 8] if harness.FULL else [8])
-@pytest.mark.parametrize("file", sample("ops", 3))
+@pytest.mark.parametrize("file", files_of("ops"))
 def test_operator(shared, tmp_path, file, ncore):
     check_model(file, ncore, tmp_path)
 
@@ -48,7 +48,7 @@ def test_core_operator(shared, tmp_path, name):
     check_model(files[0], 8, tmp_path, must_compile=True)
 
 
-@pytest.mark.parametrize("file", sample("odd", 4))
+@pytest.mark.parametrize("file", files_of("odd"))
 def test_odd_container(shared, tmp_path, file):
     model = harness.corpus()[file]
     if not model.npz:

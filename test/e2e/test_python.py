@@ -38,13 +38,13 @@ def test_set_input_shape(model):
     [
         ({"imag": [4, 1, 8, 8]}, "imag"),
         ({"image": [4, 1, 8]}, "image"),
-        ({"image": [4, 2, 8, 8]}, ""),
-        ({"image": [4, 1, 8, 9]}, ""),
+        ({"image": [4, 2, 8, 8]}, "conv1"),
+        ({"image": [4, 1, 8, 17]}, "fc"),
         ({"image": [0, 1, 8, 8]}, "image"),
         ({"image": [-4, 1, 8, 8]}, "image"),
         ({"image": "abc"}, "image"),
         ({"image": [4.5, 1, 8, 8]}, "image"),
-        ({"image": [2**60, 1, 8, 8]}, ""),
+        ({"image": [2**60, 1, 8, 8]}, None),
         ([4, 1, 8, 8], "dictionary"),
     ],
 )
