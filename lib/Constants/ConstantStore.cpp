@@ -10,7 +10,9 @@ int64_t tensorturbo::elementCount(const std::vector<int64_t> &shape) {
   return n;
 }
 
-int64_t Constant::elements() const { return elementCount(shape); }
+int64_t Constant::elements() const {
+  return elementCount(shape);
+}
 
 static uint64_t hashOf(const Constant &c) {
   uint64_t h = llvm::xxh3_64bits(llvm::ArrayRef<uint8_t>(c.data, c.bytes));

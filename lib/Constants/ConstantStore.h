@@ -30,7 +30,8 @@ int64_t elementCount(const std::vector<int64_t> &shape);
 class ConstantStore {
 public:
   /// Adds a view of memory that `owner` keeps alive (no copy).
-  uint64_t addView(DType dtype, std::vector<int64_t> shape, const void *data, std::shared_ptr<const void> owner);
+  uint64_t addView(DType dtype, std::vector<int64_t> shape, const void *data,
+                   std::shared_ptr<const void> owner);
   /// Adds a buffer; its size must be elements * element size.
   uint64_t add(DType dtype, std::vector<int64_t> shape, std::vector<uint8_t> bytes);
   /// A copy of the descriptor (cheap; shares the data). Null `data` with bytes 0 for an unknown id.

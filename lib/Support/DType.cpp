@@ -18,8 +18,12 @@ static const Row rows[] = {
     {DType::Float64, "float64", 8},
 };
 
-const char *tensorturbo::dtypeName(DType type) { return rows[static_cast<size_t>(type)].name; }
-size_t tensorturbo::dtypeSize(DType type) { return rows[static_cast<size_t>(type)].size; }
+const char *tensorturbo::dtypeName(DType type) {
+  return rows[static_cast<size_t>(type)].name;
+}
+size_t tensorturbo::dtypeSize(DType type) {
+  return rows[static_cast<size_t>(type)].size;
+}
 
 std::optional<DType> tensorturbo::dtypeFromName(std::string_view name) {
   for (const Row &row : rows)

@@ -8,7 +8,19 @@
 namespace tensorturbo {
 
 enum class DType : uint8_t {
-  Bool, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float16, BFloat16, Float32, Float64
+  Bool,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  UInt8,
+  UInt16,
+  UInt32,
+  UInt64,
+  Float16,
+  BFloat16,
+  Float32,
+  Float64
 };
 
 /// "float32", "int64", "bool" ...
@@ -16,6 +28,8 @@ const char *dtypeName(DType type);
 std::optional<DType> dtypeFromName(std::string_view name);
 /// Bytes of one element (bool: 1).
 size_t dtypeSize(DType type);
-inline bool isFloat(DType t) { return t >= DType::Float16; }
+inline bool isFloat(DType t) {
+  return t >= DType::Float16;
+}
 
 } // namespace tensorturbo

@@ -45,7 +45,9 @@ ErrorClass Diagnostics::gravest() const {
   return worst;
 }
 
-int Diagnostics::exitCode() const { return hasErrors() ? 1 + static_cast<int>(gravest()) : 0; }
+int Diagnostics::exitCode() const {
+  return hasErrors() ? 1 + static_cast<int>(gravest()) : 0;
+}
 
 static const char *severityWord(const Diagnostic &d) {
   switch (d.severity) {
@@ -120,7 +122,8 @@ std::string tensorturbo::quoteForMessage(std::string_view text, size_t maxLength
     size_t n = utf8Length(text.substr(i), codePoint);
     // Control characters, and the marks that turn the direction of the text, could fake a message.
     bool unsafe = n == 0 || codePoint < 0x20 || (codePoint >= 0x7F && codePoint < 0xA0) ||
-                  (codePoint >= 0x200B && codePoint <= 0x200F) || (codePoint >= 0x2028 && codePoint <= 0x202E) ||
+                  (codePoint >= 0x200B && codePoint <= 0x200F) ||
+                  (codePoint >= 0x2028 && codePoint <= 0x202E) ||
                   (codePoint >= 0x2066 && codePoint <= 0x2069) || codePoint == 0xFEFF;
     size_t length = n ? n : 1;
     for (size_t k = 0; k < length; ++k) {
