@@ -1,119 +1,18 @@
 // The reader on tiny models that the tests write themselves.
 #include "Import/onnx/Model.h"
+#include "ModelWriter.h"
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <protozero/pbf_writer.hpp>
 #include <random>
 
 using namespace tensorturbo;
 using namespace tensorturbo::onnx;
-using protozero::pbf_writer;
+using namespace onnxtest;
 
 namespace {
-
-std::string nodeMessage(const std::string &op, const std::vector<std::string> &inputs,
-                        const std::vector<std::string> &outputs, const std::string &domain = {},
-                        const std::string &extra = {}) {
-  std::string out;
-  pbf_writer w(out);
-  for (const std::string &i : inputs)
-    w.add_string(1, i);
-  for (const std::string &o : outputs)
-    w.add_string(2, o);
-  w.add_string(3, "node_" + outputs.front());
-  w.add_string(4, op);
-  if (!domain.empty())
-    w.add_string(7, domain);
-  return out + extra;
-}
-
-std::string valueMessage(const std::string &name, const std::vector<int64_t> &dims) {
-  std::string shape, tensor, type, out;
-  for (int64_t d : dims) {
-    std::string dim;
-    pbf_writer(dim).add_int64(1, d);
-    pbf_writer(shape).add_message(1, dim);
-  }
-  pbf_writer t(tensor);
-  t.add_int32(1, 1);
-  t.add_message(2, shape);
-  pbf_writer(type).add_message(1, tensor);
-  pbf_writer w(out);
-  w.add_string(1, name);
-  w.add_message(2, type);
-  return out;
-}
-
-/// A tensor with `fields` (data) behind dims, type and name.
-std::string tensorMessage(const std::string &name, const std::vector<int64_t> &dims, int32_t type,
-                          const std::string &fields) {
-  std::string out;
-  pbf_writer w(out);
-  w.add_packed_int64(1, dims.begin(), dims.end());
-  w.add_int32(2, type);
-  w.add_string(8, name);
-  return out + fields;
-}
-
-std::string rawData(const void *data, size_t bytes) {
-  std::string out;
-  pbf_writer(out).add_bytes(9, static_cast<const char *>(data), bytes);
-  return out;
-}
-
-std::string externalData(const std::vector<std::pair<std::string, std::string>> &entries) {
-  std::string out;
-  pbf_writer w(out);
-  w.add_enum(14, 1);
-  for (const auto &[key, value] : entries) {
-    std::string entry;
-    pbf_writer e(entry);
-    e.add_string(1, key);
-    e.add_string(2, value);
-    w.add_message(13, entry);
-  }
-  return out;
-}
-
-struct Parts {
-  std::vector<std::string> nodes{nodeMessage("Relu", {"x"}, {"y"})};
-  std::vector<std::string> tensors;
-  std::vector<std::string> functions;
-  int64_t ir = 8;
-  int64_t opset = 17;
-  std::vector<std::pair<std::string, int64_t>> domains;
-};
-
-std::string modelMessage(const Parts &p) {
-  std::string graph, out;
-  pbf_writer g(graph);
-  for (const std::string &n : p.nodes)
-    g.add_message(1, n);
-  g.add_string(2, "g");
-  for (const std::string &t : p.tensors)
-    g.add_message(5, t);
-  g.add_message(11, valueMessage("x", {2, 3}));
-  g.add_message(12, valueMessage("y", {2, 3}));
-  pbf_writer w(out);
-  w.add_int64(1, p.ir);
-  w.add_message(7, graph);
-  auto opset = [&](const std::string &domain, int64_t version) {
-    std::string id;
-    pbf_writer o(id);
-    o.add_string(1, domain);
-    o.add_int64(2, version);
-    w.add_message(8, id);
-  };
-  opset("", p.opset);
-  for (const auto &[domain, version] : p.domains)
-    opset(domain, version);
-  for (const std::string &f : p.functions)
-    w.add_message(25, f);
-  return out;
-}
 
 class OnnxReader : public testing::Test {
 protected:
