@@ -1,6 +1,7 @@
 #include "simulator/Cluster.h"
 #include "simulator/Messages.h"
 #include "simulator/isa/Transfer.h"
+#include "simulator/timing/Recorder.h"
 #include <algorithm>
 #include <cstring>
 
@@ -27,7 +28,7 @@ Cluster::Cluster(const MachineOptions &options, Memory &memory)
     : harts(static_cast<size_t>(options.cores)), options(options), memory(memory), code(memory),
       pool(std::min(options.threads, options.cores)) {
   for (uint32_t base : dmaBase)
-    dma.emplace_back(memory, base, options.checks);
+    dma.emplace_back(memory, base, options.checks, options.arithmetic);
   for (uint32_t i = 0; i < harts.size(); i++) {
     Hart &hart = harts[i];
     hart.id = i;
@@ -37,6 +38,8 @@ Cluster::Cluster(const MachineOptions &options, Memory &memory)
     hart.bus = this;
     hart.code = &code;
     hart.checks = options.checks;
+    hart.arithmetic = options.arithmetic;
+    hart.trace = options.trace;
   }
 }
 
@@ -61,8 +64,12 @@ Step Cluster::loadDevice(Hart &hart, uint32_t address, uint32_t &value) {
     if (address - dmaBase[i] < dmaSize)
       switch (dma[i].load(address - dmaBase[i], value)) {
       case SystemDma::Access::Done:
+        if (hart.trace)
+          recordLoad(hart, i, address - dmaBase[i], value);
         return Step::Next;
       case SystemDma::Access::Pending:
+        if (hart.trace)
+          hart.trace->dmaStillBusy(hart);
         return Step::Yield;
       default:
         return hart.raise(5, address);
@@ -82,6 +89,8 @@ Step Cluster::storeDevice(Hart &hart, uint32_t address, uint32_t value) {
     if (address - dmaBase[i] < dmaSize)
       switch (dma[i].store(address - dmaBase[i], value, hart.id, hart.pc, message)) {
       case SystemDma::Access::Done:
+        if (hart.trace)
+          recordStore(hart, i, address - dmaBase[i], value);
         return Step::Next;
       case SystemDma::Access::Failed:
         return hart.fail(message);
@@ -89,6 +98,25 @@ Step Cluster::storeDevice(Hart &hart, uint32_t address, uint32_t value) {
         return hart.raise(7, address);
       }
   return hart.raise(7, address);
+}
+
+void Cluster::recordLoad(const Hart &hart, size_t controller, uint32_t offset, uint32_t value) const {
+  uint32_t ended = offset == SystemDma::statusOffset       ? ~value & 3
+                   : offset == SystemDma::completionOffset ? (value & 1) | (value >> 1 & 2)
+                                                           : 0;
+  if (ended)
+    hart.trace->dmaEnded(hart, ended << 2 * controller);
+  else
+    hart.trace->deviceLoad(hart);
+}
+
+void Cluster::recordStore(const Hart &hart, size_t controller, uint32_t offset, uint32_t value) const {
+  if (offset == SystemDma::startOffset)
+    for (uint32_t channel = 0; channel < 2; channel++)
+      if (value >> channel & 1)
+        hart.trace->dmaStart(hart, uint32_t(2 * controller + channel), dma[controller].describe(channel));
+  if (offset == SystemDma::completionOffset)
+    hart.trace->dmaCleared(hart, 3u << 2 * controller, ((value & 1) | (value >> 1 & 2)) << 2 * controller);
 }
 
 std::string Cluster::whyUnwritten(const MemoryRegion &region, uint32_t offset) const {
@@ -197,6 +225,8 @@ Cluster::Served Cluster::service(bool force, RunResult &result) {
       released = (map & ~rendezvous) ? 0 : map;
       rendezvous &= ~released;
     }
+    if (released && options.trace)
+      options.trace->meeting(released);
     for (Hart &other : harts)
       if (released >> other.id & 1) {
         progress = true;
@@ -299,6 +329,8 @@ bool Cluster::countBarrierTicks(RunResult &result, bool &expired) {
     }
     hart.enterTrap();
     uint32_t released = barrier.releaseAll();
+    if (options.trace)
+      options.trace->meeting(released);
     for (Hart &other : harts)
       if (released >> other.id & 1 && !completeWait(other, result))
         return false;

@@ -45,6 +45,8 @@ private:
     std::optional<TrapRecord> trap;
   };
 
+  void recordLoad(const Hart &hart, size_t controller, uint32_t offset, uint32_t value) const;
+  void recordStore(const Hart &hart, size_t controller, uint32_t offset, uint32_t value) const;
   void takeTurn(Turn &turn) const;
   bool runRound(RunResult &result, bool &ran);
   bool endTurn(Turn &turn, RunResult &result);

@@ -13,6 +13,8 @@ struct Hart;
 struct Decoded;
 struct CodePage;
 class CodeCache;
+class AccessLog;
+class TraceRecorder;
 
 /// What an instruction handler tells the interpreter loop.
 enum class Step : uint8_t {
@@ -89,9 +91,15 @@ struct Hart : Core {
   std::array<std::optional<uint32_t>, 0x30> lastCsrWrite{};
   RawCounters counters;
   bool checks = true;
+  /// Tensor instructions and transfers change memory; else only their bookkeeping happens.
+  bool arithmetic = true;
+  /// Where the run is recorded, or null.
+  TraceRecorder *trace = nullptr;
   bool flushCode = false;
 
   Memory *memory = nullptr;
+  /// What the core does to memory that others can reach; null without checks.
+  AccessLog *accesses = nullptr;
   DeviceBus *bus = nullptr;
   CodeCache *code = nullptr;
   const CodePage *page = nullptr;

@@ -2,6 +2,7 @@
 #include "Target/Target.h"
 #include "simulator/Cluster.h"
 #include "simulator/isa/Access.h"
+#include "simulator/timing/Recorder.h"
 #include <algorithm>
 #include <cstring>
 
@@ -19,6 +20,7 @@ struct Machine::Impl {
 Machine::Machine(const MachineOptions &options) : impl(std::make_unique<Impl>()) {
   impl->options = options;
   impl->options.cores = std::clamp(options.cores, 1, 8);
+  impl->options.checks &= options.arithmetic;
   impl->counters.resize(impl->options.cores);
   if (impl->memory.reserve(impl->options.cores)) {
     impl->cluster = std::make_unique<Cluster>(impl->options, impl->memory);
@@ -103,7 +105,12 @@ RunResult Machine::run(uint32_t entry, uint32_t tohostAddress) {
   writeMemory(0, tohostAddress, &zero, 8);
   for (Hart &hart : impl->cluster->harts)
     hart.pc = entry;
-  return impl->cluster->run(tohost);
+  if (TraceRecorder *trace = impl->options.trace)
+    trace->begin(impl->cluster->harts.size());
+  RunResult result = impl->cluster->run(tohost);
+  if (TraceRecorder *trace = impl->options.trace)
+    trace->end(impl->cluster->harts);
+  return result;
 }
 
 const CoreCounters &Machine::counters(int core) const {

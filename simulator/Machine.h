@@ -15,6 +15,8 @@
 
 namespace tensorturbo::sim {
 
+class TraceRecorder;
+
 struct MachineOptions {
   /// Number of cores, 1..8; core numbers are 0..cores-1.
   int cores = 8;
@@ -30,6 +32,11 @@ struct MachineOptions {
   /// trap 0x101. Not set: the chip's reset value, and a deadlock is reported without waiting for the
   /// time-out.
   std::optional<uint64_t> syncTimeout;
+  /// False: tensor instructions and transfers move and compute no data, and `checks` count as off. Scalar
+  /// code, CSRs, addresses, barriers and the devices work as ever, so the run can still be recorded.
+  bool arithmetic = true;
+  /// Records what the timing model needs; must outlive the machine. Null: nothing is recorded.
+  TraceRecorder *trace = nullptr;
 };
 
 enum class RunStatus {

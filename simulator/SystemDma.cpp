@@ -27,8 +27,8 @@ uint32_t SystemDma::Descriptor::stride() const {
   return bytes ? bytes : rowBytes();
 }
 
-SystemDma::SystemDma(Memory &memory, uint32_t base, bool checks)
-    : memory(memory), base(base), checks(checks) {}
+SystemDma::SystemDma(Memory &memory, uint32_t base, bool checks, bool moveData)
+    : memory(memory), base(base), checks(checks), moveData(moveData) {}
 
 void SystemDma::reset() {
   control = completion = interruptEnable = upper = 0;
@@ -194,6 +194,23 @@ bool SystemDma::start(uint32_t index, uint32_t core, uint32_t pc, std::string &m
   return true;
 }
 
+Transfer SystemDma::describe(uint32_t channel) const {
+  Transfer transfer;
+  Descriptor d;
+  int count = 0;
+  for (uint32_t at = channels[channel].first; at && count < descriptorsPerStep && readDescriptor(at, d);
+       at = d.next, count++) {
+    if (!d.enabled())
+      continue;
+    auto isDdr = [&](uint32_t address, bool destination) {
+      return address < ddrSize || upperByte(channel, destination) != 0;
+    };
+    transfer.pieces.push_back({isDdr(d.source, false), isDdr(d.destination, true), d.rows(), d.rowBytes(),
+                               d.stride(), d.source, d.destination});
+  }
+  return transfer;
+}
+
 bool SystemDma::copy(uint32_t index, const Descriptor &d, std::string &message) {
   uint32_t rows = d.rows(), rowBytes = d.rowBytes(), stride = d.stride();
   std::string where = name(index) + ", " + std::to_string(rows) + " rows of " + std::to_string(rowBytes) +
@@ -209,6 +226,8 @@ bool SystemDma::copy(uint32_t index, const Descriptor &d, std::string &message) 
     message = where + (from ? "destination" : "source") + " is not inside one of DDR and LLB";
     return false;
   }
+  if (!moveData)
+    return true;
   for (uint32_t row = 0; row < rows; row++) {
     uint32_t offset = from.offset + row * stride;
     if (checks)

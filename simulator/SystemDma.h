@@ -4,6 +4,7 @@
 // that a program that forgets to wait sees (and, with checks, is told about) data that are not there yet.
 #pragma once
 #include "simulator/Memory.h"
+#include "simulator/timing/Recorder.h"
 #include <array>
 #include <cstdint>
 #include <string>
@@ -13,7 +14,11 @@ namespace tensorturbo::sim {
 
 class SystemDma {
 public:
-  SystemDma(Memory &memory, uint32_t base, bool checks);
+  // Registers that the record of a run looks at.
+  static constexpr uint32_t startOffset = 0x04, statusOffset = 0x10, completionOffset = 0x14;
+
+  /// `moveData` false: transfers take their course without touching memory.
+  SystemDma(Memory &memory, uint32_t base, bool checks, bool moveData = true);
   void reset();
 
   enum class Access { Done, Pending, NoRegister, Failed };
@@ -22,6 +27,8 @@ public:
   Access load(uint32_t offset, uint32_t &value);
   Access store(uint32_t offset, uint32_t value, uint32_t core, uint32_t pc, std::string &message);
 
+  /// The chain that the channel has just been started on.
+  Transfer describe(uint32_t channel) const;
   bool busy() const { return channels[0].busy || channels[1].busy; }
   /// A transfer that cannot be done, and the instruction that started it.
   struct Failure {
@@ -72,6 +79,7 @@ private:
   Memory &memory;
   uint32_t base;
   bool checks;
+  bool moveData;
   uint32_t control = 0, completion = 0, interruptEnable = 0, upper = 0;
   std::array<Channel, 2> channels;
   std::array<uint32_t, 1024> buffer{};

@@ -58,7 +58,24 @@ const char *const kConstants[] = {"cores",
                                   "llb.bytes_per_cycle",
                                   "ddr.bytes_per_second",
                                   "sync.fixed",
+                                  "mme.transpose_elements",
+                                  "mesh.hop",
+                                  "pld.fixed",
+                                  "im.bytes_per_cycle",
+                                  "queue.depth",
+                                  "frontend.blocking",
+                                  "overlap.exact",
+                                  "scalar.instruction",
+                                  "scalar.issue",
+                                  "scalar.device_load",
+                                  "dma.start",
+                                  "dma.descriptor",
+                                  "dma.bytes_per_cycle",
+                                  "dma.burst_overhead",
+                                  "ddr.clusters",
                                   "scalar.csr_write"};
+/// Constants that switch something on; they alone may be 0.
+const char *const kSwitches[] = {"frontend.blocking", "overlap.exact"};
 
 } // namespace
 
@@ -165,13 +182,23 @@ private:
         continue;
       }
       Constant c{name, real(*o, "value"), string(*o, "unit"), string(*o, "source")};
-      if (!(c.value > 0))
-        fail(std::string("the constant '") + name + "' of the chip description must be positive");
+      bool isSwitch = false;
+      for (const char *known : kSwitches)
+        isSwitch |= c.name == known;
+      if (isSwitch ? c.value != 0 && c.value != 1 : !(c.value > 0))
+        fail(std::string("the constant '") + name + "' of the chip description must be " +
+             (isSwitch ? "0 or 1" : "positive"));
       target.constantList.push_back(std::move(c));
     }
     for (const Constant &c : target.constantList)
       if (c.name == "cores")
         target.coreCount = uint32_t(c.value);
+    const llvm::json::Object *mesh = top.getObject("mesh_hops");
+    const llvm::json::Array *hops = mesh ? mesh->getArray("value") : nullptr;
+    if (!hops || hops->size() != target.meshHops.size())
+      return fail("the chip description needs 'mesh_hops' with one number for each of 8 cores");
+    for (size_t i = 0; i < hops->size(); ++i)
+      target.meshHops[i] = (*hops)[i].getAsNumber().value_or(0);
   }
 
   void readProfiles(const llvm::json::Object &top, Target &target) {

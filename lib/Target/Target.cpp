@@ -67,12 +67,15 @@ std::vector<std::string> Target::profiles() const {
   return names;
 }
 
-std::optional<Costs> Target::costs(std::string_view profile) const {
+std::optional<Costs> Target::costs(std::string_view profile, const std::vector<Override> &changes) const {
   auto p = std::find_if(profileList.begin(), profileList.end(),
                         [&](const Profile &x) { return x.name == profile; });
   if (p == profileList.end())
     return std::nullopt;
   auto value = [&](std::string_view name) {
+    for (const Override &o : changes)
+      if (o.name == name)
+        return o.value;
     for (const auto &o : p->overrides)
       if (o.first == name)
         return o.second;
@@ -101,6 +104,22 @@ std::optional<Costs> Target::costs(std::string_view profile) const {
   c.ddrBytesPerSecond = value("ddr.bytes_per_second");
   c.syncFixed = value("sync.fixed");
   c.csrWrite = value("scalar.csr_write");
+  c.mmeTransposeElements = value("mme.transpose_elements");
+  c.meshHop = value("mesh.hop");
+  c.meshHops = meshHops;
+  c.pldFixed = value("pld.fixed");
+  c.imBytesPerCycle = value("im.bytes_per_cycle");
+  c.queueDepth = value("queue.depth");
+  c.blockingFrontEnd = value("frontend.blocking") != 0;
+  c.exactOverlap = value("overlap.exact") != 0;
+  c.scalarInstruction = value("scalar.instruction");
+  c.scalarIssue = value("scalar.issue");
+  c.scalarDeviceLoad = value("scalar.device_load");
+  c.dmaStart = value("dma.start");
+  c.dmaDescriptor = value("dma.descriptor");
+  c.dmaBytesPerCycle = value("dma.bytes_per_cycle");
+  c.dmaBurstOverhead = value("dma.burst_overhead");
+  c.ddrClusters = value("ddr.clusters");
   return c;
 }
 
@@ -113,6 +132,10 @@ double Costs::vectorCycles(uint64_t rows, uint64_t cols, CostClass cost) const {
   double perRow = double(ceilDiv(cols, uint64_t(vmeLanes)));
   double factor = cost == CostClass::Poly ? vmePolyFactor : cost == CostClass::Lut ? vmeLutFactor : 1.0;
   return vmeScale * (vmeFixed + double(rows) * perRow * factor);
+}
+
+double Costs::transposeCycles(uint64_t rows, uint64_t cols) const {
+  return mmeFixed + double(rows) * double(ceilDiv(cols, uint64_t(mmeTransposeElements)));
 }
 
 std::optional<uint16_t> Target::csrNumber(std::string_view name) const {

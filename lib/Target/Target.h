@@ -122,11 +122,25 @@ struct Costs {
   double llbBytesPerCycle = 0;  ///< of all cores together
   double ddrBytesPerSecond = 0; ///< both directions together
   double syncFixed = 0, csrWrite = 0;
+  double mmeTransposeElements = 0;
+  double meshHop = 0;
+  std::array<double, 8> meshHops{}; ///< between each core and LLB
+  double pldFixed = 0;
+  double imBytesPerCycle = 0; ///< of one core
+  double queueDepth = 0;      ///< waiting instructions per engine
+  bool blockingFrontEnd = false, exactOverlap = false;
+  double scalarInstruction = 0, scalarIssue = 0, scalarDeviceLoad = 0;
+  double dmaStart = 0, dmaDescriptor = 0, dmaBytesPerCycle = 0;
+  double dmaBurstOverhead = 0; ///< bytes per contiguous run
+  double ddrClusters = 0;
 
   /// MME time of an M x K by K x N product, or of a convolution with M output pixels and K = kh*kw*Cin.
   double matmulCycles(uint64_t m, uint64_t n, uint64_t k, bool int8) const;
   /// VME time; cost classes Vector, Poly and Lut.
   double vectorCycles(uint64_t rows, uint64_t cols, CostClass cost = CostClass::Vector) const;
+  /// MME time of metr.
+  double transposeCycles(uint64_t rows, uint64_t cols) const;
+  double ddrBytesPerCycle() const { return ddrBytesPerSecond / clock; }
 };
 
 class Target {
@@ -147,8 +161,15 @@ public:
 
   const std::vector<Constant> &constants() const { return constantList; }
   std::vector<std::string> profiles() const;
-  /// The constants of a profile ("base", "slow-vector"); nothing if there is no such profile.
-  std::optional<Costs> costs(std::string_view profile = "base") const;
+  /// A constant of the cost model with another value than the profile's.
+  struct Override {
+    std::string name;
+    double value = 0;
+  };
+  /// The constants of a profile ("base", "slow-vector"), with `changes` on top; nothing if there is no such
+  /// profile.
+  std::optional<Costs> costs(std::string_view profile = "base",
+                             const std::vector<Override> &changes = {}) const;
 
   const std::vector<Csr> &csrs() const { return csrList; }
   std::optional<uint16_t> csrNumber(std::string_view name) const;
@@ -199,6 +220,7 @@ private:
   MemoryRegion ddrRegion, l1Region, imRegion, llbRegion;
   std::vector<Named> addresses, limits;
   std::vector<Constant> constantList;
+  std::array<double, 8> meshHops{};
   std::vector<Profile> profileList;
   std::vector<Csr> csrList;
   std::vector<Instruction> table;

@@ -32,6 +32,30 @@ Regions transferRegions(const Core &core, uint32_t word, const target::Instructi
 
 } // namespace
 
+MatrixWork matrixWork(const Core &core, uint32_t word, const target::Instruction &insn) {
+  auto low = [&](uint32_t csr) { return uint64_t(core.csr[csr] & 0xFFFF); };
+  auto high = [&](uint32_t csr) { return uint64_t(core.csr[csr] >> 16); };
+  MatrixWork work;
+  work.int8 = insn.cost == CostClass::MatmulInt8 || insn.cost == CostClass::ConvInt8;
+  switch (insn.cost) {
+  case CostClass::Matmul:
+  case CostClass::MatmulInt8:
+    work.m = low(0x404), work.k = high(0x404), work.n = high(0x405);
+    if (insn.hasDm() && target::dmField(word)) // left operand stored transposed
+      std::swap(work.m, work.k);
+    break;
+  case CostClass::Conv:
+  case CostClass::ConvInt8:
+    work.m = high(0x40A) * low(0x40A), work.n = low(0x40B);
+    work.k = (core.csr[0x40D] >> 24) * uint64_t(core.csr[0x40D] >> 16 & 0xFF) * low(0x409);
+    break;
+  default:
+    work.m = low(0x404), work.n = high(0x404);
+    break;
+  }
+  return work;
+}
+
 Regions describeOperands(const Core &core, uint32_t word, const target::Instruction &insn) {
   if (insn.engine == Engine::Mte)
     return transferRegions(core, word, insn);

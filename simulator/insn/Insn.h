@@ -55,6 +55,14 @@ private:
   size_t count = 0;
 };
 
+/// The size of an MME instruction: a product of m x k by k x n; a convolution as the product of its output
+/// pixels; metr: m x n elements, k = 0.
+struct MatrixWork {
+  uint64_t m = 0, n = 0, k = 0;
+  bool int8 = false;
+};
+MatrixWork matrixWork(const Core &core, uint32_t word, const target::Instruction &insn);
+
 /// What a legal VME, MME or MTE instruction would read and write with the core's present registers: sources
 /// first, then the destination. Only meaningful if the instruction does not trap; never fails otherwise
 /// (zero shapes give empty regions). velut's table counts as read in full, a convolution's image in full.

@@ -4,6 +4,7 @@
 #include "simulator/Decode.h"
 #include "simulator/insn/Insn.h"
 #include "simulator/isa/Transfer.h"
+#include "simulator/timing/Recorder.h"
 
 namespace tensorturbo::sim {
 
@@ -60,27 +61,10 @@ const target::Costs &costs() {
 }
 
 void countMatrix(Hart &h, uint32_t word, const target::Instruction &insn) {
-  using target::CostClass;
-  auto low = [&](uint32_t csr) { return uint64_t(h.csr[csr] & 0xFFFF); };
-  auto high = [&](uint32_t csr) { return uint64_t(h.csr[csr] >> 16); };
-  bool isInt8 = insn.cost == CostClass::MatmulInt8 || insn.cost == CostClass::ConvInt8;
-  uint64_t m, n, k;
-  switch (insn.cost) {
-  case CostClass::Matmul:
-  case CostClass::MatmulInt8:
-    m = low(0x404), k = high(0x404), n = high(0x405);
-    if (insn.hasDm() && target::dmField(word)) // left operand stored transposed
-      std::swap(m, k);
-    break;
-  case CostClass::Conv:
-  case CostClass::ConvInt8:
-    m = high(0x40A) * low(0x40A), n = low(0x40B);
-    k = (h.csr[0x40D] >> 24) * uint64_t(h.csr[0x40D] >> 16 & 0xFF) * low(0x409);
-    break;
-  default: // transposes are not counted
+  if (insn.cost == target::CostClass::Transpose)
     return;
-  }
-  h.counters.mmeCycles += static_cast<uint64_t>(costs().matmulCycles(m, n, k, isInt8));
+  MatrixWork work = matrixWork(h, word, insn);
+  h.counters.mmeCycles += static_cast<uint64_t>(costs().matmulCycles(work.m, work.n, work.k, work.int8));
 }
 
 void countVector(Hart &h, const target::Instruction &insn) {
@@ -92,13 +76,17 @@ template <std::optional<Trap> (*body)(Core &, uint32_t, const target::Instructio
 Step compute(Hart &h, const Decoded &d) {
   const target::Instruction &insn = rowOf(d);
   uint32_t word = static_cast<uint32_t>(d.immediate);
-  if (auto trap = body(h, word, insn))
-    return trapped(h, *trap);
+  if (h.arithmetic)
+    if (auto trap = body(h, word, insn))
+      return trapped(h, *trap);
   Regions regions = describeOperands(h, word, insn);
   if (h.checks)
     if (Step step = checkReads(h, regions); step != Step::Next)
       return step;
-  markWrites(h, regions);
+  if (h.arithmetic)
+    markWrites(h, regions);
+  if (h.trace)
+    h.trace->instruction(h, word, insn, regions);
   h.stores++;
   h.counters.executed[insn.index]++;
   if (insn.engine == target::Engine::Mme)
@@ -115,6 +103,8 @@ Step transfer(Hart &h, const Decoded &d) {
     return trapped(h, h.trap);
   if (step == Step::Fail)
     return step;
+  if (h.trace)
+    h.trace->instruction(h, d.immediate, insn, describeOperands(h, d.immediate, insn));
   h.stores++;
   h.counters.executed[insn.index]++;
   if (step == Step::Wait)
@@ -127,6 +117,8 @@ Step barrier(Hart &h, const Decoded &d) {
   if (h.vectorTypeIllegal())
     return trapped(h, {kTrapIllegalVtype, 0});
   h.counters.executed[rowOf(d).index]++;
+  if (h.trace)
+    h.trace->barrier(h, rowOf(d));
   h.wait = WaitKind::Barrier;
   h.waitWord = static_cast<uint32_t>(d.immediate);
   return Step::Wait;

@@ -43,6 +43,9 @@ Step copyBlock(Hart &h, uint32_t l1, uint32_t llb, const Block &block, bool toL1
   MemoryRegion &privateRegion = h.memory->l1[h.id], &shared = h.memory->llb;
   uint32_t privateOffset = l1 - l1Base, sharedOffset = llb - llbBase;
   const MemoryRegion &source = toL1 ? shared : privateRegion;
+  h.counters.mteBytes += block.bytes();
+  if (!h.arithmetic)
+    return Step::Next;
   for (uint32_t row = 0; row < block.rows; row++) {
     uint32_t inL1 = privateOffset + row * block.rowBytes, inLlb = sharedOffset + row * block.step();
     if (h.checks)
@@ -60,7 +63,6 @@ Step copyBlock(Hart &h, uint32_t l1, uint32_t llb, const Block &block, bool toL1
   else
     for (uint32_t row = 0; row < block.rows; row++)
       shared.markWritten(sharedOffset + row * block.step(), block.rowBytes);
-  h.counters.mteBytes += block.bytes();
   return Step::Next;
 }
 
@@ -140,8 +142,10 @@ Step copyToCore(Hart &h, uint32_t destination, uint32_t source, uint32_t count) 
   if (h.checks)
     if (auto bad = own.firstUnwritten(from, bytes))
       return h.fail("reads L1 at " + hexText(l1Base + *bad) + ", " + h.bus->whyUnwritten(own, *bad));
-  std::memmove(remote->data() + to, own.data() + from, bytes);
-  remote->markWritten(to, bytes);
+  if (h.arithmetic) {
+    std::memmove(remote->data() + to, own.data() + from, bytes);
+    remote->markWritten(to, bytes);
+  }
   h.counters.mteBytes += bytes;
   return Step::Next;
 }
