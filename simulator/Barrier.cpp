@@ -26,6 +26,31 @@ uint32_t BarrierUnit::releaseAll() {
   return released;
 }
 
+static std::string groupText(uint32_t group, uint32_t members) {
+  std::string text = std::to_string(group) + " (cores";
+  const char *separator = " ";
+  for (uint32_t core = 0; core < 32; core++)
+    if (members >> core & 1) {
+      text += separator + std::to_string(core);
+      separator = ", ";
+    }
+  return text + ")";
+}
+
+std::string BarrierUnit::overlap(uint32_t core) const {
+  const uint32_t *first = nullptr;
+  for (const uint32_t &mask : masks) {
+    if (mask >> core & 1)
+      continue;
+    if (!first)
+      first = &mask;
+    else if (*first != mask)
+      return "is a member of groups " + groupText(uint32_t(first - masks.data()), ~*first) + " and " +
+             groupText(uint32_t(&mask - masks.data()), ~mask);
+  }
+  return {};
+}
+
 bool BarrierUnit::isAwaited(uint32_t core) const {
   if (isWaiting(core))
     return false;

@@ -27,6 +27,8 @@ void stopAt(RunResult &result, RunStatus status, uint32_t core, uint32_t pc, std
 Cluster::Cluster(const MachineOptions &options, Memory &memory)
     : harts(static_cast<size_t>(options.cores)), options(options), memory(memory), code(memory),
       pool(std::min(options.threads, options.cores)) {
+  if (options.checks)
+    hazards = std::make_unique<HazardDetector>(memory, options.cores);
   for (uint32_t base : dmaBase)
     dma.emplace_back(memory, base, options.checks, options.arithmetic);
   for (uint32_t i = 0; i < harts.size(); i++) {
@@ -38,6 +40,8 @@ Cluster::Cluster(const MachineOptions &options, Memory &memory)
     hart.bus = this;
     hart.code = &code;
     hart.checks = options.checks;
+    if (hazards)
+      hart.accesses = &hazards->log(i);
     hart.arithmetic = options.arithmetic;
     hart.trace = options.trace;
   }
@@ -50,6 +54,8 @@ void Cluster::reset() {
   rendezvous = 0;
   for (SystemDma &controller : dma)
     controller.reset();
+  if (hazards)
+    hazards->reset();
   lastTrap.reset();
   code.clear();
 }
@@ -64,10 +70,14 @@ Step Cluster::loadDevice(Hart &hart, uint32_t address, uint32_t &value) {
     if (address - dmaBase[i] < dmaSize)
       switch (dma[i].load(address - dmaBase[i], value)) {
       case SystemDma::Access::Done:
+        if (hart.accesses)
+          logCompletion(hart, i, address - dmaBase[i], value);
         if (hart.trace)
           recordLoad(hart, i, address - dmaBase[i], value);
         return Step::Next;
       case SystemDma::Access::Pending:
+        if (hart.accesses)
+          logCompletion(hart, i, address - dmaBase[i], value);
         if (hart.trace)
           hart.trace->dmaStillBusy(hart);
         return Step::Yield;
@@ -81,7 +91,11 @@ Step Cluster::storeDevice(Hart &hart, uint32_t address, uint32_t value) {
   std::lock_guard lock(devices);
   hart.stores++;
   if (address - hsyncBase < hsyncSize) {
-    barrier.setMask((address - hsyncBase) / 4, value);
+    uint32_t group = (address - hsyncBase) / 4;
+    if (uint32_t affected = (~value | ~barrier.mask(group)) & barrier.waitingCores(); options.checks && affected)
+      return hart.fail("changes barrier group " + std::to_string(group) + " while core " +
+                       std::to_string(__builtin_ctz(affected)) + ", a member of it, waits at a barrier");
+    barrier.setMask(group, value);
     return Step::Next;
   }
   std::string message;
@@ -89,6 +103,13 @@ Step Cluster::storeDevice(Hart &hart, uint32_t address, uint32_t value) {
     if (address - dmaBase[i] < dmaSize)
       switch (dma[i].store(address - dmaBase[i], value, hart.id, hart.pc, message)) {
       case SystemDma::Access::Done:
+        if (hart.accesses && address - dmaBase[i] == SystemDma::startOffset)
+          for (uint32_t channel = 0; channel < 2; channel++)
+            if (value >> channel & 1)
+              logStart(hart, i, channel);
+        if (hart.accesses && address - dmaBase[i] >= SystemDma::bufferOffset)
+          hart.accesses->scalar(static_cast<SharedMemory>(Descriptors0 + i),
+                                address - dmaBase[i] - SystemDma::bufferOffset, 4, true, hart.pc);
         if (hart.trace)
           recordStore(hart, i, address - dmaBase[i], value);
         return Step::Next;
@@ -134,10 +155,10 @@ uint64_t Cluster::totalRetired() const {
   return total;
 }
 
-uint32_t Cluster::wordAt(const Hart &hart) const {
+uint32_t Cluster::wordAt(uint32_t pc) const {
   uint32_t word = 0;
-  if (hart.pc < ddrSize)
-    std::memcpy(&word, memory.ddr.data() + hart.pc, std::min<size_t>(4, ddrSize - hart.pc));
+  if (pc < ddrSize)
+    std::memcpy(&word, memory.ddr.data() + pc, std::min<size_t>(4, ddrSize - pc));
   return word;
 }
 
@@ -199,6 +220,19 @@ bool Cluster::completeWait(Hart &hart, RunResult &result) {
   return true;
 }
 
+/// The waits of these cores are over, for all at once. False if one of them failed.
+bool Cluster::meet(uint32_t cores, RunResult &result) {
+  if (cores && hazards)
+    hazards->join(cores);
+  for (Hart &hart : harts)
+    if (cores >> hart.id & 1) {
+      hart.barrierTicks = 0;
+      if (!completeWait(hart, result))
+        return false;
+    }
+  return true;
+}
+
 void Cluster::flushCode() {
   bool wanted = false;
   for (Hart &hart : harts) {
@@ -213,11 +247,19 @@ void Cluster::flushCode() {
 }
 
 Cluster::Served Cluster::service(bool force, RunResult &result) {
-  bool progress = false;
+  bool progress = false, allMet = false;
   flushCode();
+  if (hazards)
+    hazards->collect(pool.size() > 1);
   for (Hart &hart : harts) {
     uint32_t released = 0;
     if (hart.wait == WaitKind::Barrier && !barrier.isWaiting(hart.id)) {
+      if (std::string overlap = options.checks ? barrier.overlap(hart.id) : ""; !overlap.empty()) {
+        stopAt(result, RunStatus::Fault, hart.id, hart.pc,
+               place(hart) + ": sync: overlapping barrier groups: the core " + overlap +
+                   "; either of them could release it");
+        return Served::Failed;
+      }
       released = barrier.arrive(hart.id);
     } else if (hart.wait == WaitKind::Rendezvous && !(rendezvous >> hart.id & 1)) {
       rendezvous |= 1u << hart.id;
@@ -227,20 +269,24 @@ Cluster::Served Cluster::service(bool force, RunResult &result) {
     }
     if (released && options.trace)
       options.trace->meeting(released);
-    for (Hart &other : harts)
-      if (released >> other.id & 1) {
-        progress = true;
-        other.barrierTicks = 0;
-        if (!completeWait(other, result))
-          return Served::Failed;
-      }
+    allMet |= released && released == (1u << harts.size()) - 1;
+    progress |= released != 0;
+    if (!meet(released, result))
+      return Served::Failed;
   }
-  for (SystemDma &controller : dma) {
+  if (hazards && (hazards->isLong() || allMet) && !checkHazards(result))
+    return Served::Failed;
+  for (uint32_t i = 0; i < dma.size(); i++) {
+    SystemDma &controller = dma[i];
     SystemDma::Failure failure;
+    bool busy[2] = {controller.channelBusy(0), controller.channelBusy(1)};
     if (!controller.step(force, progress, failure)) {
       stopAt(result, RunStatus::Fault, failure.core, failure.pc, failure.message);
       return Served::Failed;
     }
+    for (uint32_t channel = 0; channel < 2; channel++)
+      if (hazards && busy[channel] && !controller.channelBusy(channel))
+        hazards->dmaDone(dmaActor(i, channel));
   }
   return progress ? Served::Progress : Served::Nothing;
 }
@@ -331,9 +377,8 @@ bool Cluster::countBarrierTicks(RunResult &result, bool &expired) {
     uint32_t released = barrier.releaseAll();
     if (options.trace)
       options.trace->meeting(released);
-    for (Hart &other : harts)
-      if (released >> other.id & 1 && !completeWait(other, result))
-        return false;
+    if (!meet(released, result))
+      return false;
     break;
   }
   return true;
@@ -390,6 +435,7 @@ RunResult Cluster::run(const uint8_t *tohost) {
       break;
     }
   }
+  finishChecks(result);
   result.lastTrap = lastTrap;
   return result;
 }

@@ -6,6 +6,7 @@
 #include "simulator/Machine.h"
 #include "simulator/SystemDma.h"
 #include "simulator/WorkerPool.h"
+#include "simulator/hazard/HazardDetector.h"
 #include <mutex>
 
 namespace tensorturbo::sim {
@@ -47,6 +48,13 @@ private:
 
   void recordLoad(const Hart &hart, size_t controller, uint32_t offset, uint32_t value) const;
   void recordStore(const Hart &hart, size_t controller, uint32_t offset, uint32_t value) const;
+  bool checkHazards(RunResult &result);
+  void finishChecks(RunResult &result);
+  void logStart(Hart &hart, uint32_t controller, uint32_t channel);
+  void logCompletion(Hart &hart, uint32_t controller, uint32_t offset, uint32_t value);
+  bool meet(uint32_t cores, RunResult &result);
+  std::string describeAccess(const MemoryAccess &access) const;
+  uint32_t wordAt(uint32_t pc) const;
   void takeTurn(Turn &turn) const;
   bool runRound(RunResult &result, bool &ran);
   bool endTurn(Turn &turn, RunResult &result);
@@ -58,7 +66,7 @@ private:
   TrapRecord recordTrap(const Hart &hart) const;
   void reportAll(RunResult &result, RunStatus status, const std::string &message) const;
   uint64_t totalRetired() const;
-  uint32_t wordAt(const Hart &hart) const;
+  uint32_t wordAt(const Hart &hart) const { return wordAt(hart.pc); }
   std::string place(const Hart &hart) const;
 
   MachineOptions options;
@@ -70,6 +78,8 @@ private:
   uint32_t rendezvous = 0;
   std::vector<SystemDma> dma;
   std::optional<TrapRecord> lastTrap;
+  /// Null without checks.
+  std::unique_ptr<HazardDetector> hazards;
   /// Protects barrier and dma while cores run.
   mutable std::mutex devices;
 };

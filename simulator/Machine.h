@@ -20,7 +20,9 @@ class TraceRecorder;
 struct MachineOptions {
   /// Number of cores, 1..8; core numbers are 0..cores-1.
   int cores = 8;
-  /// Stop the run at reads of never-written memory and at destinations outside the memories.
+  /// Stop the run at reads of never-written memory, at destinations outside the memories, at accesses of two
+  /// cores (or a core and a DMA transfer) to the same bytes that nothing orders, at overlapping barrier groups
+  /// and at an end of the program before the end of its transfers.
   bool checks = true;
   /// Fill L1, IM and LLB with this half at reset. The memory still counts as never written.
   std::optional<uint16_t> fill;
@@ -68,6 +70,11 @@ struct RunResult {
   /// Core and pc of the instruction that ended the run (statuses Trap, Fault).
   uint32_t core = 0;
   uint32_t pc = 0;
+  /// Every instruction that the message names, by core and pc: both sides of a race, all cores of a deadlock.
+  struct Place {
+    uint32_t core = 0, pc = 0;
+  };
+  std::vector<Place> places;
   /// What happened, with instruction, addresses and core; empty after a good exit. Several lines for a
   /// deadlock.
   std::string message;

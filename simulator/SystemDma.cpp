@@ -8,7 +8,7 @@ namespace {
 constexpr int descriptorsPerStep = 4096;
 // Rounds after which a transfer is done although nobody asked.
 constexpr uint32_t oldAge = 64;
-constexpr uint32_t bufferOffset = 0x1000, bufferSize = 0x1000, descriptorBytes = 24;
+constexpr uint32_t bufferSize = 0x1000, descriptorBytes = 24;
 constexpr uint32_t maxBytes = 4 << 20;
 uint32_t completionBit(uint32_t channel) {
   return channel ? 4 : 1;
@@ -149,6 +149,26 @@ MemorySpan SystemDma::resolve(uint32_t address, uint64_t bytes, uint32_t upperBy
   return {};
 }
 
+std::vector<SystemDma::Copy> SystemDma::planned(uint32_t index) {
+  std::vector<Copy> copies;
+  Descriptor d;
+  int count = 0;
+  for (uint32_t at = channels[index].first; at && count < descriptorsPerStep && readDescriptor(at, d);
+       at = d.next, count++) {
+    if (!d.enabled())
+      continue;
+    Copy copy;
+    copy.rows = d.rows();
+    copy.rowBytes = d.rowBytes();
+    copy.stride = d.stride();
+    copy.descriptor = at - base - bufferOffset;
+    copy.from = resolve(d.source, copy.sourceBytes(), upperByte(index, false));
+    copy.to = resolve(d.destination, copy.bytes(), upperByte(index, true));
+    copies.push_back(copy);
+  }
+  return copies;
+}
+
 bool SystemDma::start(uint32_t index, uint32_t core, uint32_t pc, std::string &message) {
   Channel &c = channels[index];
   bool wasBusy = c.busy;
@@ -169,27 +189,19 @@ bool SystemDma::start(uint32_t index, uint32_t core, uint32_t pc, std::string &m
   c.destinations.clear();
   // Until the copy the destinations count as never written, unless the chain itself still has to read them.
   std::vector<Range> sources;
-  Descriptor d;
-  int count = 0;
-  for (uint32_t at = c.first; at && count < descriptorsPerStep && readDescriptor(at, d);
-       at = d.next, count++) {
-    if (!d.enabled())
-      continue;
-    uint64_t span = uint64_t(d.stride()) * (d.rows() - 1) + d.rowBytes(),
-             bytes = uint64_t(d.rows()) * d.rowBytes();
-    MemorySpan from = resolve(d.source, span, upperByte(index, false));
-    MemorySpan to = resolve(d.destination, bytes, upperByte(index, true));
+  for (const Copy &copy : planned(index)) {
+    const MemorySpan &from = copy.from, &to = copy.to;
     if (from)
-      sources.push_back({from.region, from.offset, from.offset + span});
+      sources.push_back({from.region, from.offset, from.offset + copy.sourceBytes()});
     if (!to)
       continue; // reported when the chain gets there
-    Range range{to.region, to.offset, to.offset + bytes};
+    Range range{to.region, to.offset, to.offset + copy.bytes()};
     c.destinations.push_back(range);
     bool isSource = false;
     for (const Range &source : sources)
       isSource = isSource || source.overlaps(range);
     if (checks && !isSource)
-      to.region->markUnwritten(to.offset, bytes);
+      to.region->markUnwritten(to.offset, copy.bytes());
   }
   return true;
 }

@@ -15,7 +15,8 @@ namespace tensorturbo::sim {
 class SystemDma {
 public:
   // Registers that the record of a run looks at.
-  static constexpr uint32_t startOffset = 0x04, statusOffset = 0x10, completionOffset = 0x14;
+  static constexpr uint32_t startOffset = 0x04, statusOffset = 0x10, completionOffset = 0x14,
+                            bufferOffset = 0x1000;
 
   /// `moveData` false: transfers take their course without touching memory.
   SystemDma(Memory &memory, uint32_t base, bool checks, bool moveData = true);
@@ -30,6 +31,18 @@ public:
   /// The chain that the channel has just been started on.
   Transfer describe(uint32_t channel) const;
   bool busy() const { return channels[0].busy || channels[1].busy; }
+  bool channelBusy(uint32_t index) const { return channels[index].busy; }
+  /// One copy of a chain: source rows `stride` apart, dense destination. Spans may be empty.
+  struct Copy {
+    MemorySpan from, to;
+    uint32_t rows = 0, rowBytes = 0, stride = 0;
+    /// Offset of the descriptor in the controller's buffer.
+    uint32_t descriptor = 0;
+    uint64_t sourceBytes() const { return uint64_t(stride) * (rows - 1) + rowBytes; }
+    uint64_t bytes() const { return uint64_t(rows) * rowBytes; }
+  };
+  /// What the chain of a channel would copy as its descriptors are now; at most some thousand copies.
+  std::vector<Copy> planned(uint32_t index);
   /// A transfer that cannot be done, and the instruction that started it.
   struct Failure {
     uint32_t core = 0, pc = 0;

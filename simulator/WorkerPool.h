@@ -18,6 +18,8 @@ public:
   WorkerPool(const WorkerPool &) = delete;
   WorkerPool &operator=(const WorkerPool &) = delete;
 
+  /// Host threads, the calling one included.
+  size_t size() const { return workers.size() + 1; }
   /// Calls task(0) ... task(count - 1), each once, in no particular order, and waits for all.
   void run(size_t count, const std::function<void(size_t)> &task);
 

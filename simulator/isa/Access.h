@@ -1,6 +1,7 @@
 // Scalar accesses to memory and devices, shared by the load, store and atomic instructions.
 #pragma once
 #include "simulator/Hart.h"
+#include "simulator/hazard/AccessLog.h"
 #include <cstring>
 
 namespace tensorturbo::sim {
@@ -14,6 +15,8 @@ template <class T> inline Step loadFrom(Hart &hart, uint32_t address, T &value) 
   if (address & (sizeof(T) - 1))
     return hart.raise(4, address);
   if (address < ddrSize) {
+    if (hart.accesses)
+      hart.accesses->scalar(Ddr, address, sizeof(T), false, hart.pc);
     std::memcpy(&value, hart.memory->ddr.data() + address, sizeof(T));
     return Step::Next;
   }
@@ -25,6 +28,8 @@ template <class T> inline Step storeTo(Hart &hart, uint32_t address, T value) {
   if (address & (sizeof(T) - 1))
     return hart.raise(6, address);
   if (address < ddrSize) {
+    if (hart.accesses)
+      hart.accesses->scalar(Ddr, address, sizeof(T), true, hart.pc);
     MemoryRegion &ddr = hart.memory->ddr;
     std::memcpy(ddr.data() + address, &value, sizeof(T));
     setWrittenBits(ddr.writtenBits()[address >> 3],

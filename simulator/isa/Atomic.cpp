@@ -2,14 +2,25 @@
 #include "simulator/Decode.h"
 #include "simulator/isa/Access.h"
 #include <algorithm>
+#include <utility>
 
 namespace tensorturbo::sim {
 
 namespace {
 
+/// The load of an atomic, which is no ordinary read for the checks.
+Step loadAtomic(Hart &h, uint32_t address, uint32_t &value) {
+  AccessLog *accesses = std::exchange(h.accesses, nullptr);
+  Step step = loadFrom(h, address, value);
+  h.accesses = accesses;
+  if (step == Step::Next && accesses)
+    accesses->atomic(address, h.pc);
+  return step;
+}
+
 Step loadReserved(Hart &h, const Decoded &d) {
   uint32_t address = h.x[d.rs1], value;
-  Step step = loadFrom(h, address, value);
+  Step step = loadAtomic(h, address, value);
   if (step != Step::Next)
     return step;
   h.reservation = Hart::Reservation{address, value};
@@ -41,6 +52,8 @@ Step storeConditional(Hart &h, const Decoded &d) {
     uint32_t *word = hostWord(h, address);
     if (!word)
       return h.raise(7, address);
+    if (h.accesses)
+      h.accesses->atomic(address, h.pc);
     uint32_t expected = h.reservation->value;
     good = exchange(word, expected, h.x[d.rs2]);
   }
@@ -82,7 +95,7 @@ template <class Op> Step amo(Hart &h, const Decoded &d) {
   // Both halves of an atomic report store traps.
   if (address & 3)
     return h.raise(6, address);
-  Step step = loadFrom(h, address, old);
+  Step step = loadAtomic(h, address, old);
   if (step == Step::Trap)
     return h.raise(7, address);
   if (step != Step::Next)

@@ -2,6 +2,7 @@
 // memory.
 #include "Target/Target.h"
 #include "simulator/Decode.h"
+#include "simulator/hazard/AccessLog.h"
 #include "simulator/insn/Insn.h"
 #include "simulator/isa/Transfer.h"
 #include "simulator/timing/Recorder.h"
@@ -85,6 +86,9 @@ Step compute(Hart &h, const Decoded &d) {
       return step;
   if (h.arithmetic)
     markWrites(h, regions);
+  if (h.accesses)
+    for (const Region &r : regions)
+      h.accesses->block(r.address, r.rows, r.rowBytes, r.stride, r.isWrite, h.pc);
   if (h.trace)
     h.trace->instruction(h, word, insn, regions);
   h.stores++;

@@ -11,6 +11,8 @@ Step loadSlow(Hart &h, uint32_t address, uint32_t bytes, void *value) {
       if (auto bad = span.region->firstUnwritten(span.offset, bytes))
         return h.fail("reads " + std::string(memoryName(address)) + " at " +
                       hexText(span.region->base() + *bad) + ", " + h.bus->whyUnwritten(*span.region, *bad));
+    if (h.accesses)
+      h.accesses->scalarAt(address, bytes, false, h.pc);
     std::memcpy(value, span.data(), bytes);
     return Step::Next;
   }
@@ -24,6 +26,8 @@ Step loadSlow(Hart &h, uint32_t address, uint32_t bytes, void *value) {
 
 Step storeSlow(Hart &h, uint32_t address, uint32_t bytes, const void *value) {
   if (MemorySpan span = h.memory->find(h.id, address, bytes)) {
+    if (h.accesses)
+      h.accesses->scalarAt(address, bytes, true, h.pc);
     std::memcpy(span.data(), value, bytes);
     span.region->markWritten(span.offset, bytes);
     h.stores++;

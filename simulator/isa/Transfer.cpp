@@ -1,4 +1,5 @@
 #include "simulator/isa/Transfer.h"
+#include "simulator/hazard/AccessLog.h"
 #include <cstring>
 
 namespace tensorturbo::sim {
@@ -57,6 +58,10 @@ Step copyBlock(Hart &h, uint32_t l1, uint32_t llb, const Block &block, bool toL1
       std::memcpy(privateRegion.data() + inL1, shared.data() + inLlb, block.rowBytes);
     else
       std::memcpy(shared.data() + inLlb, privateRegion.data() + inL1, block.rowBytes);
+  }
+  if (h.accesses) {
+    h.accesses->block(l1, block.rows, block.rowBytes, block.rowBytes, toL1, h.pc);
+    h.accesses->block(llb, block.rows, block.rowBytes, block.step(), !toL1, h.pc);
   }
   if (toL1)
     privateRegion.markWritten(privateOffset, block.bytes());
@@ -142,6 +147,10 @@ Step copyToCore(Hart &h, uint32_t destination, uint32_t source, uint32_t count) 
   if (h.checks)
     if (auto bad = own.firstUnwritten(from, bytes))
       return h.fail("reads L1 at " + hexText(l1Base + *bad) + ", " + h.bus->whyUnwritten(own, *bad));
+  if (h.accesses) {
+    h.accesses->block(source, 1, bytes, bytes, false, h.pc);
+    h.accesses->remoteWrite(core, to, bytes, h.pc);
+  }
   if (h.arithmetic) {
     std::memmove(remote->data() + to, own.data() + from, bytes);
     remote->markWritten(to, bytes);

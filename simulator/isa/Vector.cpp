@@ -2,6 +2,7 @@
 // setting, unit-stride and strided loads and stores, the chip's post-increment forms, vcompress.
 #include "Target/Target.h"
 #include "simulator/Decode.h"
+#include "simulator/hazard/AccessLog.h"
 #include <cstring>
 
 namespace tensorturbo::sim {
@@ -48,6 +49,8 @@ Step moveElements(Hart &h, uint32_t reg, const Access &access) {
   for (uint32_t i = 0; i < h.vl; i++)
     if (!h.memory->find(h.id, access.base + i * access.step, 2))
       return h.raise(outside, access.base);
+  if (h.accesses)
+    h.accesses->block(access.base, h.vl, 2, access.step, access.isStore, h.pc);
   for (uint32_t i = 0; i < h.vl; i++) {
     if (access.masked && !(h.v[0][i] & 1))
       continue;

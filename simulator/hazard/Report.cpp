@@ -1,0 +1,124 @@
+// The checks of a cluster for accesses that nothing orders: when they are made and what they say.
+#include "simulator/Cluster.h"
+#include "simulator/Messages.h"
+
+namespace tensorturbo::sim {
+
+static std::optional<SharedMemory> sharedMemoryOf(const MemoryRegion *region, const Memory &memory) {
+  if (region == &memory.ddr)
+    return Ddr;
+  if (region == &memory.upperDdr)
+    return UpperDdr;
+  if (region == &memory.llb)
+    return Llb;
+  return std::nullopt;
+}
+
+/// The transfers that a store to the start register has started: they read their sources and descriptors and
+/// write their destinations from now on.
+void Cluster::logStart(Hart &hart, uint32_t controller, uint32_t channel) {
+  constexpr uint32_t descriptorBytes = 24;
+  uint32_t actor = dmaActor(controller, channel);
+  AccessLog &log = *hart.accesses;
+  log.dmaStart(actor, hart.pc);
+  for (const SystemDma::Copy &copy : dma[controller].planned(channel)) {
+    log.dmaAccess(actor, static_cast<SharedMemory>(Descriptors0 + controller), copy.descriptor, 1,
+                  descriptorBytes, descriptorBytes, false, hart.pc);
+    if (auto from = sharedMemoryOf(copy.from.region, memory))
+      log.dmaAccess(actor, *from, copy.from.offset, copy.rows, copy.rowBytes, copy.stride, false, hart.pc);
+    if (auto to = sharedMemoryOf(copy.to.region, memory))
+      log.dmaAccess(actor, *to, copy.to.offset, 1, static_cast<uint32_t>(copy.bytes()), 0, true, hart.pc);
+  }
+}
+
+/// A load of a status register tells the core which channels are done.
+void Cluster::logCompletion(Hart &hart, uint32_t controller, uint32_t offset, uint32_t value) {
+  uint32_t done = offset == SystemDma::statusOffset       ? ~value & 3
+                  : offset == SystemDma::completionOffset ? (value & 1) | (value >> 1 & 2)
+                                                          : 0;
+  for (uint32_t channel = 0; channel < 2; channel++)
+    if (done >> channel & 1)
+      hart.accesses->dmaObserved(dmaActor(controller, channel));
+}
+
+static std::string hexText(uint64_t value) {
+  return sim::hexText(static_cast<uint32_t>(value));
+}
+
+std::string Cluster::describeAccess(const MemoryAccess &access) const {
+  static constexpr uint32_t bases[] = {0, upperDdrBase, llbBase, dmaBase[0] + SystemDma::bufferOffset,
+                                       dmaBase[1] + SystemDma::bufferOffset};
+  static const char *const names[] = {"DDR", "upper DDR", "LLB", "descriptors", "descriptors"};
+  bool isPrivate = access.memory >= L1OfCore0;
+  uint32_t owner = access.memory - L1OfCore0;
+  std::string text;
+  if (access.actor >= maxCores) {
+    uint32_t channel = access.actor - maxCores;
+    text = "system DMA " + sim::hexText(dmaBase[channel / 2]) + " channel " + std::to_string(channel % 2) +
+           ", started at " + sim::hexText(access.pc) + " on core " + std::to_string(access.starter);
+  } else {
+    text = "core " + std::to_string(access.actor) + " at " + sim::hexText(access.pc) + ": " +
+           disassemble(wordAt(access.pc));
+  }
+  text += access.writes() ? ": writes " : ": reads ";
+  text += access.rows == 1 ? std::to_string(access.rowBytes) + " bytes"
+                           : std::to_string(access.rows) + " rows of " + std::to_string(access.rowBytes) +
+                                 " bytes, " + std::to_string(access.stride) + " apart,";
+  text += std::string(" of ") + (isPrivate ? "L1 of core " + std::to_string(owner) : names[access.memory]);
+  return text + " at " + hexText(uint64_t(isPrivate ? l1Base : bases[access.memory]) + access.begin);
+}
+
+/// False if a race was found.
+bool Cluster::checkHazards(RunResult &result) {
+  auto race = hazards->check();
+  if (!race)
+    return true;
+  auto isDma = [](const MemoryAccess &a) { return a.actor >= maxCores; };
+  std::string what = "race between two cores";
+  if (isDma(race->first) != isDma(race->second)) {
+    const MemoryAccess &transfer = isDma(race->first) ? race->first : race->second;
+    what = transfer.writes() ? "buffer used while a system DMA transfer still writes it"
+                             : "buffer overwritten while a system DMA transfer still reads it";
+  } else if (isDma(race->first)) {
+    what = "race between two system DMA transfers";
+  }
+  std::string text = what + ": nothing orders these accesses to " + hexText(race->address) + ":\n  " +
+                     describeAccess(race->first) + "\n  " + describeAccess(race->second);
+  if (result.message.empty()) {
+    result.status = RunStatus::Fault;
+    result.core = race->second.starter;
+    result.pc = race->second.pc;
+    result.message = text;
+  } else {
+    result.message += "\n" + text;
+  }
+  for (const MemoryAccess *access : {&race->first, &race->second})
+    result.places.push_back({access->starter, access->pc});
+  return false;
+}
+
+/// After the last round. What races is told in addition to whatever else ended the run.
+void Cluster::finishChecks(RunResult &result) {
+  if (!hazards)
+    return;
+  hazards->collect(pool.size() > 1);
+  bool good = result.status == RunStatus::Exited && result.tohost == 1;
+  if (!checkHazards(result) || !good)
+    return;
+  for (uint32_t actor = maxCores; actor < actors; actor++) {
+    if (hazards->isKnownDone(actor))
+      continue;
+    HazardDetector::Start start = hazards->lastStart(actor);
+    uint32_t channel = actor - maxCores;
+    result.status = RunStatus::Fault;
+    result.core = start.core;
+    result.pc = start.pc;
+    result.places.push_back({start.core, start.pc});
+    result.message = "core " + std::to_string(start.core) + " at " + sim::hexText(start.pc) +
+                     ": the program ends without having waited for this transfer of system DMA " +
+                     sim::hexText(dmaBase[channel / 2]) + " channel " + std::to_string(channel % 2);
+    return;
+  }
+}
+
+} // namespace tensorturbo::sim
