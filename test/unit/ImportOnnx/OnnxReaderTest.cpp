@@ -24,6 +24,8 @@ protected:
   void TearDown() override { std::filesystem::remove_all(folder); }
 
   void write(const std::string &name, const std::string &bytes) {
+    // A new file each time: rewriting one makes some file systems wait for the disk.
+    std::filesystem::remove(folder / name);
     std::ofstream(folder / name, std::ios::binary) << bytes;
   }
   std::unique_ptr<Model> load(const std::string &bytes) {
