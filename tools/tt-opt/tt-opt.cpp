@@ -47,6 +47,7 @@ llvm::cl::opt<std::string> stopAfter("stop-after", llvm::cl::desc("last pass of 
 llvm::cl::list<std::string> dumpAfter("dump-after", llvm::cl::CommaSeparated,
                                       llvm::cl::desc("print the IR after these passes (or 'all') to stderr"));
 llvm::cl::list<std::string> shapes("shape", llvm::cl::desc("shape of a model's input: name=1,3,224,224"));
+llvm::cl::opt<bool> passTable("pass-table", llvm::cl::desc("print the relay passes as a table and exit"));
 llvm::cl::opt<bool> relayText("relay-text", llvm::cl::desc("print Relay text to stdout at the end"));
 
 /// Prints the module after the passes that dump-after names.
@@ -141,6 +142,12 @@ int main(int argc, char **argv) {
 
   auto [input, output] =
       mlir::registerAndParseCLIOptions(argc, argv, "TensorTurbo developer tool\n", registry);
+  if (passTable) {
+    llvm::outs() << "| pass | what it does |\n|---|---|\n";
+    for (const relay::PassRow &row : relay::passTable())
+      llvm::outs() << "| `" << row.name << "` | " << row.summary << " |\n";
+    return 0;
+  }
   mlir::MlirOptMainConfig config = mlir::MlirOptMainConfig::createFromCLOptions();
   // Kept: passes named one by one on the command line.
   mlir::MlirOptMainConfig commandLine = config;

@@ -108,7 +108,7 @@ std::string markdown(StringRef text) {
 bool genDoc(const RecordKeeper &records, raw_ostream &os) {
   for (const Record *r : records.getAllDerivedDefinitions("Relay_Op")) {
     Operator op(r);
-    os << "## " << r->getValueAsString("opName") << "\n\n" << op.getSummary() << "\n\n";
+    os << "### " << r->getValueAsString("opName") << "\n\n" << op.getSummary() << "\n\n";
     if (op.hasDescription())
       os << op.getDescription().trim() << "\n\n";
     os << "Inputs: ";
