@@ -3,4 +3,5 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bash scripts/setup.sh
-exec .venv/bin/python scripts/demo.py "$@"
+.venv/bin/python scripts/demo.py "$@"
+exec .venv/bin/python scripts/demo_photos.py "$@"
