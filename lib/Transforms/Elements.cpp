@@ -193,4 +193,50 @@ std::vector<uint8_t> storeInts(DType type, llvm::ArrayRef<int64_t> values) {
   return out;
 }
 
+/// float32 to float16, to nearest even: weights by the hundred million.
+static uint16_t floatToHalf(uint32_t bits) {
+  uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7FFFFFFF;
+  if (magnitude > 0x7F800000)
+    return sign | 0x7E00;
+  if (magnitude >= 0x477FF000) // 65520
+    return sign | 0x7C00;
+  if (magnitude < 0x38800000) { // 2^-14: the addition aligns and rounds at the last bit of a subnormal
+    float value, half = 0.5f;
+    std::memcpy(&value, &magnitude, 4);
+    value += half;
+    uint32_t sum, base;
+    std::memcpy(&sum, &value, 4);
+    std::memcpy(&base, &half, 4);
+    return sign | (sum - base);
+  }
+  uint32_t odd = magnitude >> 13 & 1;
+  return sign | ((magnitude - 0x38000000 + 0xFFF + odd) >> 13);
+}
+
+std::vector<uint8_t> castElements(const Constant &constant, DType to) {
+  size_t n = constant.elements(), from = dtypeSize(constant.dtype), size = dtypeSize(to);
+  if (constant.dtype == DType::Float32 && to == DType::Float16) {
+    std::vector<uint8_t> out(n * size);
+    for (size_t i = 0; i < n; ++i) {
+      uint32_t bits;
+      std::memcpy(&bits, constant.data + 4 * i, 4);
+      uint16_t half = floatToHalf(bits);
+      std::memcpy(out.data() + 2 * i, &half, 2);
+    }
+    return out;
+  }
+  std::vector<uint8_t> out;
+  out.reserve(n * size);
+  constexpr size_t piece = 1 << 16;
+  for (size_t at = 0; at < n; at += piece) {
+    Constant part = constant;
+    part.shape = {static_cast<int64_t>(std::min(piece, n - at))};
+    part.data += at * from;
+    std::vector<uint8_t> bytes =
+        isFloat(constant.dtype) ? storeDoubles(to, loadDoubles(part)) : storeInts(to, loadInts(part));
+    out.insert(out.end(), bytes.begin(), bytes.end());
+  }
+  return out;
+}
+
 } // namespace tensorturbo::relay

@@ -16,4 +16,7 @@ std::vector<uint8_t> storeDoubles(DType type, llvm::ArrayRef<double> values);
 /// Integers wrap.
 std::vector<uint8_t> storeInts(DType type, llvm::ArrayRef<int64_t> values);
 
+/// The elements as another type, with the rules above; in pieces, so that weights need no copy as doubles.
+std::vector<uint8_t> castElements(const Constant &constant, DType to);
+
 } // namespace tensorturbo::relay

@@ -166,12 +166,10 @@ Result binary(mlir::Operation *op, ArrayRef<Constant> in, DType out, ArrayRef<in
 
 Result unary(mlir::Operation *op, const Constant &in, DType out, int64_t count) {
   if (auto cast = llvm::dyn_cast<CastOp>(op)) {
-    if (isFloat(in.dtype))
-      return one(makeConstant(out, in.shape, storeDoubles(out, loadDoubles(in))));
     // uint64 beyond 2^63 would turn negative.
     if (in.dtype == DType::UInt64 && isFloat(out))
       return std::nullopt;
-    return one(makeConstant(out, in.shape, storeInts(out, loadInts(in))));
+    return one(makeConstant(out, in.shape, castElements(in, out)));
   }
   if (llvm::isa<ZerosLikeOp, OnesLikeOp>(op)) {
     Integers values(count, llvm::isa<OnesLikeOp>(op));

@@ -64,7 +64,7 @@ std::optional<Layer> layerOf(Operation *op) {
     if (matmul && !matmul.getTransposeB())
       std::swap(layer->outputs, layer->inputs);
   }
-  if (!layer || !floatsOf(layer->weight()))
+  if (!layer || !isFloatConstant(layer->weight()))
     return std::nullopt;
   return layer;
 }
@@ -80,7 +80,7 @@ std::optional<Tail> tailOf(Value v) {
     return std::nullopt;
   tail.bias = v.getDefiningOp<BiasAddOp>();
   Value data = tail.bias ? tail.bias.getData() : v;
-  if (!data.hasOneUse() || (tail.bias && !floatsOf(tail.bias.getBias())))
+  if (!data.hasOneUse() || (tail.bias && !isFloatConstant(tail.bias.getBias())))
     return std::nullopt;
   auto layer = layerOf(data.getDefiningOp());
   if (!layer)

@@ -77,6 +77,11 @@ bool keepsOrder(ArrayRef<int64_t> permutation, ArrayRef<int64_t> shape) {
   return true;
 }
 
+bool isFloatConstant(Value v) {
+  auto constant = constantOf(v);
+  return constant && isFloat(constant->dtype);
+}
+
 std::optional<std::vector<double>> floatsOf(Value v) {
   auto constant = constantOf(v);
   if (!constant || !isFloat(constant->dtype))
@@ -91,9 +96,6 @@ Value floatConstant(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, Arr
 }
 
 std::optional<std::vector<double>> channelValues(Value v, ArrayRef<int64_t> shape, int64_t axis) {
-  auto values = floatsOf(v);
-  if (!values)
-    return std::nullopt;
   ArrayRef<int64_t> own = shapeOf(v);
   int64_t shift = static_cast<int64_t>(shape.size()) - static_cast<int64_t>(own.size());
   if (shift < 0)
@@ -101,7 +103,9 @@ std::optional<std::vector<double>> channelValues(Value v, ArrayRef<int64_t> shap
   for (size_t i = 0; i < own.size(); ++i)
     if (own[i] != 1 && (static_cast<int64_t>(i) + shift != axis || own[i] != shape[axis]))
       return std::nullopt;
-  if (values->size() == 1)
+  // Only now: a constant of another shape may be large.
+  auto values = floatsOf(v);
+  if (values && values->size() == 1)
     values->assign(shape[axis], values->front());
   return values;
 }

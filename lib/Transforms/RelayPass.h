@@ -51,6 +51,8 @@ SmallVector<int64_t> inverse(ArrayRef<int64_t> permutation);
 /// Whether a permutation of a tensor of this shape leaves the elements' order as it is.
 bool keepsOrder(ArrayRef<int64_t> permutation, ArrayRef<int64_t> shape);
 
+/// Whether a value is a floating-point constant whose data is at hand; looks at none of it.
+bool isFloatConstant(Value v);
 /// Elements of a floating-point constant (any float type) as doubles; nullopt for others.
 std::optional<std::vector<double>> floatsOf(Value v);
 /// A constant of `type` (a float type) with these values, rounded to nearest even.

@@ -133,8 +133,10 @@ struct JoinCasts : mlir::OpRewritePattern<CastOp> {
   }
 };
 
-/// Whether every element of a float constant is `value`.
+/// Whether every element of a float constant of moderate size is `value`.
 bool isAll(Value v, double value) {
+  if (elementCount(shapeOf(v).vec()) > (1 << 16))
+    return false;
   auto values = floatsOf(v);
   return values && !values->empty() && llvm::all_of(*values, [&](double x) { return x == value; });
 }

@@ -82,3 +82,14 @@ func.func @halves() -> tensor<6xf16> {
   %0 = relay.cast %a {dtype = "float16"} : (tensor<6xf32>) -> tensor<6xf16>
   return %0 : tensor<6xf16>
 }
+
+// Every range of float16: subnormal, tie to even, carry into the exponent, largest, overflow, signed zero, NaN.
+// CHECK-LABEL: func.func @half
+func.func @half() -> (tensor<10xf16>, tensor<10xf32>) {
+  %0 = relay.constant dense<[0.0, -0.0, 5.96046448e-8, 8.94069672e-8, 6.09755516e-5, 1.00048828125, 2047.5, 65519.0, -65520.0, 0x7FC00000]> : tensor<10xf32>
+  // CHECK-DAG: relay.constant dense<[0.000000e+00, -0.000000e+00, 5.960460e-08, 1.192090e-07, 6.097560e-05, 1.000000e+00, 2.048000e+03, 6.550400e+04, 0xFC00, 0x7E00]> : tensor<10xf16>
+  %1 = relay.cast %0 {dtype = "float16"} : (tensor<10xf32>) -> tensor<10xf16>
+  // CHECK-DAG: relay.constant dense<[0.000000e+00, -0.000000e+00, 5.96046448E-8, 1.1920929E-7, 6.09755516E-5, 1.000000e+00, 2.048000e+03, 6.550400e+04, 0xFF800000, 0x7FC00000]> : tensor<10xf32>
+  %2 = relay.cast %1 {dtype = "float32"} : (tensor<10xf16>) -> tensor<10xf32>
+  return %1, %2 : tensor<10xf16>, tensor<10xf32>
+}
