@@ -7,16 +7,21 @@ using namespace mlir;
 namespace tensorturbo::host {
 namespace {
 
-/// The memref descriptor (pointer twice, offset, extents, strides) of a dense buffer, as a memref.
-Value denseBuffer(OpBuilder &b, Location loc, Value pointer, MemRefType type) {
-  MLIRContext *context = b.getContext();
-  Type i64 = b.getI64Type();
-  SmallVector<Type> fields = {pointer.getType(), pointer.getType(), i64};
-  int64_t rank = type.getRank();
+/// Pointer twice, offset, extents, strides.
+Type descriptorType(OpBuilder &b, int64_t rank) {
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type();
+  SmallVector<Type> fields = {pointer, pointer, i64};
   if (rank > 0)
     fields.append(2, LLVM::LLVMArrayType::get(i64, rank));
-  Type structType = LLVM::LLVMStructType::getLiteral(context, fields);
-  Value descriptor = LLVM::UndefOp::create(b, loc, structType);
+  return LLVM::LLVMStructType::getLiteral(b.getContext(), fields);
+}
+
+} // namespace
+
+Value denseBuffer(OpBuilder &b, Location loc, Value pointer, MemRefType type) {
+  Type i64 = b.getI64Type();
+  int64_t rank = type.getRank();
+  Value descriptor = LLVM::UndefOp::create(b, loc, descriptorType(b, rank));
   auto set = [&](Value value, ArrayRef<int64_t> position) {
     descriptor = LLVM::InsertValueOp::create(b, loc, descriptor, value, position);
   };
@@ -35,7 +40,11 @@ Value denseBuffer(OpBuilder &b, Location loc, Value pointer, MemRefType type) {
   return UnrealizedConversionCastOp::create(b, loc, type, descriptor).getResult(0);
 }
 
-} // namespace
+Value pointerOf(OpBuilder &b, Location loc, Value buffer) {
+  Type type = descriptorType(b, cast<MemRefType>(buffer.getType()).getRank());
+  Value descriptor = UnrealizedConversionCastOp::create(b, loc, type, buffer).getResult(0);
+  return LLVM::ExtractValueOp::create(b, loc, descriptor, ArrayRef<int64_t>{1});
+}
 
 void makeEntryPoint(func::FuncOp func) {
   Block &entry = func.getBody().front();

@@ -9,6 +9,14 @@ namespace tensorturbo::host {
 /// buffers that the pointer's array names.
 void makeEntryPoint(mlir::func::FuncOp func);
 
+/// A dense buffer at a pointer, as a memref; and the pointer of a memref.
+mlir::Value denseBuffer(mlir::OpBuilder &b, mlir::Location loc, mlir::Value pointer, mlir::MemRefType type);
+mlir::Value pointerOf(mlir::OpBuilder &b, mlir::Location loc, mlir::Value buffer);
+
+/// Moves every loop nest of the entry points (linalg ops on buffers, scf loops) into a private function on
+/// plain pointers. LLVM's time grows faster than a function does, and the pointers can be told not to alias.
+void outlineLoops(mlir::ModuleOp module);
+
 /// Tensors to buffers, buffers to the LLVM dialect. Failures are diagnostics of the context.
 mlir::LogicalResult lowerToLLVMDialect(mlir::ModuleOp module);
 

@@ -44,6 +44,11 @@ struct Bufferize : PassWrapper<Bufferize, OperationPass<ModuleOp>> {
   }
 };
 
+struct Outline : PassWrapper<Outline, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Outline)
+  void runOnOperation() override { outlineLoops(getOperation()); }
+};
+
 } // namespace
 
 LogicalResult lowerToLLVMDialect(ModuleOp module) {
@@ -54,6 +59,7 @@ LogicalResult lowerToLLVMDialect(ModuleOp module) {
   pm.addPass(createCanonicalizerPass());
   bufferization::buildBufferDeallocationPipeline(pm);
   pm.addNestedPass<func::FuncOp>(bufferization::createOptimizeAllocationLivenessPass());
+  pm.addPass(std::make_unique<Outline>());
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());

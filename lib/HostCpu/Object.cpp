@@ -81,9 +81,14 @@ bool emitObject(mlir::ModuleOp module, const HostOptions &options, std::vector<c
     return fail("no machine for processor " + quoteForMessage(options.cpu));
   llvmModule->setTargetTriple(triple);
   llvmModule->setDataLayout(machine->createDataLayout());
-  for (llvm::Function &function : *llvmModule)
-    if (!function.isDeclaration())
-      function.addFnAttr("target-cpu", options.cpu);
+  for (llvm::Function &function : *llvmModule) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", options.cpu);
+    // Outlined loops would be inlined again, because each is called once.
+    if (function.hasLocalLinkage())
+      function.addFnAttr(llvm::Attribute::NoInline);
+  }
   llvm::raw_string_ostream errors(error);
   if (llvm::verifyModule(*llvmModule, &errors))
     return fail("invalid LLVM IR: " + quoteForMessage(error, 1000));
