@@ -2,6 +2,8 @@
 #include "Support/File.h"
 #include "simulator/ElfLoader.h"
 #include "simulator/Machine.h"
+#include "simulator/timing/Report.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +24,12 @@ const char *const usage =
     "  --threads N          number of host threads (default 1)\n"
     "  --fill HALF          fill L1, IM and LLB with this hexadecimal half first, e.g. FFFF\n"
     "  --no-checks          do not stop at reads of never-written memory\n"
+    "  --timing             print what the timing model says: cycles, engines, waits\n"
+    "  --report F           write the same as JSON, with what every core executed\n"
+    "  --trace F            write a trace for the Perfetto viewer\n"
+    "  --profile NAME       constants of the timing model: base (default) or slow-vector\n"
+    "  --ddr SHARING        what the other clusters do to the DDR: same-model (default), idle or saturating\n"
+    "  --timing-only        skip tensor arithmetic and data movement\n"
     "  --counts             print what every core executed, as JSON\n"
     "  --dump ADDR:BYTES=F  write memory to the file F afterwards (ADDR hexadecimal; may be repeated)\n"
     "  --max-instructions N stop after N instructions of all cores together\n"
@@ -35,7 +43,9 @@ struct Dump {
 
 struct Arguments {
   sim::MachineOptions machine;
-  bool counts = false;
+  bool counts = false, timing = false;
+  std::string report, trace, profile = "base";
+  sim::DdrSharing ddr = sim::DdrSharing::SameModel;
   std::string program;
   std::vector<Dump> dumps;
 };
@@ -58,6 +68,22 @@ bool parseDump(const std::string &text, Dump &dump) {
   return true;
 }
 
+/// An option of the timing model; nothing if `name` is none, false for a bad value.
+std::optional<bool> parseTimingOption(const std::string &name, const std::string &text,
+                                      Arguments &arguments) {
+  if (name == "--report")
+    arguments.report = text;
+  else if (name == "--trace")
+    arguments.trace = text;
+  else if (name == "--profile")
+    arguments.profile = text;
+  else if (name == "--ddr")
+    return sim::parseDdrSharing(text, arguments.ddr);
+  else
+    return std::nullopt;
+  return !text.empty() && (name != "--profile" || target::p920().costs(text));
+}
+
 /// False after wrong arguments, which are reported.
 bool parseArguments(int argc, char **argv, Arguments &arguments) {
   for (int i = 1; i < argc; i++) {
@@ -66,6 +92,18 @@ bool parseArguments(int argc, char **argv, Arguments &arguments) {
       arguments.machine.checks = false;
     } else if (name == "--counts") {
       arguments.counts = true;
+    } else if (name == "--timing") {
+      arguments.timing = true;
+    } else if (name == "--timing-only") {
+      arguments.timing = true;
+      arguments.machine.arithmetic = false;
+    } else if (name == "--report" || name == "--trace" || name == "--profile" || name == "--ddr") {
+      const char *text = ++i < argc ? argv[i] : "";
+      if (!*parseTimingOption(name, text, arguments)) {
+        std::fprintf(stderr, "p920-run: error: bad value %s of %s\n", quoteForMessage(text).c_str(),
+                     name.c_str());
+        return false;
+      }
     } else if (name == "--cores" || name == "--threads" || name == "--fill" || name == "--max-instructions" ||
                name == "--sync-timeout" || name == "--dump") {
       const char *text = ++i < argc ? argv[i] : "";
@@ -128,6 +166,29 @@ void printCounts(const sim::Machine &machine) {
   std::printf("\n}\n");
 }
 
+void reportTiming(const Arguments &arguments, const sim::Machine &machine, const sim::TraceRecorder &record,
+                  Diagnostics &diags) {
+  sim::RunReport report;
+  report.profile = arguments.profile;
+  report.ddr = arguments.ddr;
+  report.costs = *target::p920().costs(arguments.profile);
+  sim::TimingOptions options;
+  options.costs = report.costs;
+  options.ddr = arguments.ddr;
+  options.slices = !arguments.trace.empty();
+  report.timing = sim::simulateTiming(record, options);
+  report.bound = sim::programBound(report.timing, report.costs, {});
+  for (int i = 0; i < machine.cores(); i++)
+    report.cores.push_back(machine.counters(i));
+  if (arguments.timing)
+    std::fputs(report.table().c_str(), stdout);
+  if (!arguments.report.empty())
+    writeFileAtomically(arguments.report,
+                        {llvm::formatv("{0:2}\n", llvm::json::Value(report.toJson())).str()}, diags);
+  if (!arguments.trace.empty())
+    writeFileAtomically(arguments.trace, {report.perfetto()}, diags);
+}
+
 int exitStatus(const sim::RunResult &result) {
   if (result.good())
     return 0;
@@ -161,6 +222,10 @@ int main(int argc, char **argv) {
   if (diags.hasErrors())
     return failed(diags);
 
+  sim::TraceRecorder record;
+  bool timed = arguments.timing || !arguments.report.empty() || !arguments.trace.empty();
+  if (timed)
+    arguments.machine.trace = &record;
   sim::Machine machine(arguments.machine);
   sim::loadElf(machine, *image);
   sim::RunResult result = machine.run(image->entry, *image->symbol("tohost"));
@@ -174,6 +239,8 @@ int main(int argc, char **argv) {
   }
   if (arguments.counts)
     printCounts(machine);
+  if (timed)
+    reportTiming(arguments, machine, record, diags);
   for (const Dump &dump : arguments.dumps) {
     std::vector<char> bytes(dump.bytes);
     if (!machine.readMemory(0, dump.address, bytes.data(), bytes.size()))
