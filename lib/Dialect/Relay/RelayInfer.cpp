@@ -47,7 +47,7 @@ std::string str(ArrayRef<int64_t> values) {
 }
 
 std::string quote(StringRef text) {
-  return "'" + quoteForMessage({text.data(), text.size()}) + "'";
+  return quoteForMessage({text.data(), text.size()});
 }
 
 std::string shapes(Values values) {

@@ -282,8 +282,7 @@ mlir::FailureOr<mlir::Operation *> createOp(mlir::OpBuilder &builder, mlir::Loca
   auto info = mlir::RegisteredOperationName::lookup(fullName, context);
   auto *interface = info ? info->getInterface<mlir::InferTypeOpInterface>() : nullptr;
   if (!interface) {
-    mlir::emitError(location) << "relay has no operator '" << quoteForMessage({name.data(), name.size()})
-                              << "'";
+    mlir::emitError(location) << "relay has no operator " << quoteForMessage({name.data(), name.size()});
     return mlir::failure();
   }
   for (const mlir::NamedAttribute &a : attributes)
