@@ -74,8 +74,11 @@ const char *const kConstants[] = {"cores",
                                   "dma.burst_overhead",
                                   "ddr.clusters",
                                   "scalar.csr_write"};
+
 /// Constants that switch something on; they alone may be 0.
-const char *const kSwitches[] = {"frontend.blocking", "overlap.exact"};
+bool isSwitch(std::string_view name) {
+  return name == "frontend.blocking" || name == "overlap.exact";
+}
 
 } // namespace
 
@@ -182,12 +185,9 @@ private:
         continue;
       }
       Constant c{name, real(*o, "value"), string(*o, "unit"), string(*o, "source")};
-      bool isSwitch = false;
-      for (const char *known : kSwitches)
-        isSwitch |= c.name == known;
-      if (isSwitch ? c.value != 0 && c.value != 1 : !(c.value > 0))
+      if (!Target::acceptsValue(name, c.value))
         fail(std::string("the constant '") + name + "' of the chip description must be " +
-             (isSwitch ? "0 or 1" : "positive"));
+             (isSwitch(name) ? "0 or 1" : "positive"));
       target.constantList.push_back(std::move(c));
     }
     for (const Constant &c : target.constantList)
@@ -272,6 +272,10 @@ private:
   Diagnostics &diags;
   bool failed = false;
 };
+
+bool Target::acceptsValue(std::string_view constant, double value) {
+  return isSwitch(constant) ? value == 0 || value == 1 : value > 0 && value < 1e15;
+}
 
 std::unique_ptr<const Target> Target::parse(std::string_view json, Diagnostics &diags) {
   return Reader(diags).read(json);

@@ -1,5 +1,6 @@
 #include "Target/Target.h"
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace tensorturbo::target {
@@ -22,8 +23,9 @@ std::string hexWord(uint32_t word) {
   return text;
 }
 
-uint64_t ceilDiv(uint64_t a, uint64_t b) {
-  return (a + b - 1) / b;
+/// Exact for whole numbers, defined for every positive constant.
+double ceilDiv(uint64_t a, double b) {
+  return std::ceil(double(a) / b);
 }
 
 } // namespace
@@ -124,18 +126,18 @@ std::optional<Costs> Target::costs(std::string_view profile, const std::vector<O
 }
 
 double Costs::matmulCycles(uint64_t m, uint64_t n, uint64_t k, bool int8) const {
-  double tiles = double(ceilDiv(m, uint64_t(mmeRows))) * double(ceilDiv(n, uint64_t(mmeColumns)));
+  double tiles = ceilDiv(m, mmeRows) * ceilDiv(n, mmeColumns);
   return mmeFixed + tiles * double(k) / (int8 ? mmeInt8Speed : 1.0);
 }
 
 double Costs::vectorCycles(uint64_t rows, uint64_t cols, CostClass cost) const {
-  double perRow = double(ceilDiv(cols, uint64_t(vmeLanes)));
+  double perRow = ceilDiv(cols, vmeLanes);
   double factor = cost == CostClass::Poly ? vmePolyFactor : cost == CostClass::Lut ? vmeLutFactor : 1.0;
   return vmeScale * (vmeFixed + double(rows) * perRow * factor);
 }
 
 double Costs::transposeCycles(uint64_t rows, uint64_t cols) const {
-  return mmeFixed + double(rows) * double(ceilDiv(cols, uint64_t(mmeTransposeElements)));
+  return mmeFixed + double(rows) * ceilDiv(cols, mmeTransposeElements);
 }
 
 std::optional<uint16_t> Target::csrNumber(std::string_view name) const {

@@ -160,6 +160,8 @@ public:
   std::optional<uint32_t> limit(std::string_view name) const;
 
   const std::vector<Constant> &constants() const { return constantList; }
+  /// Whether a constant may have this value: positive numbers, 0 or 1 for switches.
+  static bool acceptsValue(std::string_view constant, double value);
   std::vector<std::string> profiles() const;
   /// A constant of the cost model with another value than the profile's.
   struct Override {
