@@ -1,4 +1,5 @@
 #include "Lld/Lld.h"
+#include "Support/File.h"
 #include "lld/Common/Driver.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -17,6 +18,7 @@ public:
     llvm::SmallString<128> name;
     error = llvm::sys::fs::createTemporaryFile("tensorturbo", suffix, descriptor, name);
     path = name.str().str();
+    guard.emplace(path);
   }
   ~TemporaryFile() {
     if (!path.empty())
@@ -28,6 +30,10 @@ public:
   std::string path;
   int descriptor = -1;
   std::error_code error;
+
+private:
+  /// An interruption must not leave the file behind.
+  std::optional<UnfinishedFile> guard;
 };
 
 /// Writes and closes; an error code on failure (full disk ...).

@@ -199,17 +199,22 @@ def test_full_tmpfs(tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_compile(tmp_path, number):
-    out = tmp_path / "m.stcobj"
+    folder, scratch = tmp_path / "out", tmp_path / "scratch"
+    folder.mkdir()
+    scratch.mkdir()
+    out = folder / "m.stcobj"
     out.write_bytes(b"old")
     command = [harness.tool(), "compile", str(MODEL), "-o", str(out), "--shape", "image=64,1,8,8"]
-    for delay in (0.01, 0.05, 0.1, 0.2, 0.4):
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    for delay in (0.01, 0.02, 0.03, 0.05, 0.08, 0.1, 0.15, 0.3):
+        environment = dict(os.environ, TMPDIR=str(scratch))
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
         time.sleep(delay)
         process.send_signal(number)
         process.communicate(timeout=60)
         # Quick machines may be done before the signal.
         assert process.returncode in (-number, 0)
-        assert [p.name for p in tmp_path.iterdir()] == ["m.stcobj"], "a half-written file was left"
+        assert [p.name for p in folder.iterdir()] == ["m.stcobj"], "a half-written file was left"
+        assert list(scratch.iterdir()) == [], "temporary files were left"
         if process.returncode:
             assert out.read_bytes() == b"old"
         out.write_bytes(b"old")
