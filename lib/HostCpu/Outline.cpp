@@ -91,7 +91,7 @@ private:
   func::FuncOp unique(func::FuncOp function) {
     std::string text;
     llvm::raw_string_ostream stream(text);
-    function->print(stream);
+    function->print(stream, OpPrintingFlags().useLocalScope());
     auto [position, isNew] = functions.try_emplace(text, function);
     if (!isNew) {
       function.erase();
