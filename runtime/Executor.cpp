@@ -38,6 +38,10 @@ std::unique_ptr<Executor> Executor::load(const std::string &path, Diagnostics &d
 
 bool Executor::prepare(Diagnostics &diags) {
   provenance = provenanceFromJson(object.sectionText(section::provenance));
+  kernelEnds = findKernelEnds(object, meta);
+  freed = freedBuffers(meta);
+  if (options.timing && !(timer = RunTimer::create(*options.timing, provenance, diags)))
+    return false;
   inputData.resize(meta.inputs.size());
   for (const auto *list : {&meta.inputs, &meta.outputs})
     for (const TensorSpec &t : *list)
@@ -97,6 +101,8 @@ bool Executor::loadMemory(Diagnostics &diags) {
     machineOptions.checks = options.checks;
     machineOptions.fill = options.fill;
     machineOptions.threads = options.threads;
+    machineOptions.arithmetic = !options.timingOnly;
+    machineOptions.trace = timer ? &timer->record : nullptr;
     machine = std::make_unique<sim::Machine>(machineOptions);
     if (!machine->error().empty()) {
       diags.resourceError("cannot set up the simulated chip: " + machine->error());
@@ -121,7 +127,7 @@ bool Executor::loadMemory(Diagnostics &diags) {
   for (const Segment &s : object.segments)
     if (!put(s.address, s.bytes.data(), s.bytes.size(), s.memorySize, "segment " + quoteForMessage(s.name)))
       return false;
-  for (size_t i = 0; i < meta.inputs.size(); ++i)
+  for (size_t i = 0; i < meta.inputs.size() && !options.timingOnly; ++i)
     if (!put(meta.inputs[i].buffer.address, inputData[i]->data(), inputData[i]->size(), inputData[i]->size(),
              "input " + quoteForMessage(meta.inputs[i].name)))
       return false;
@@ -130,23 +136,36 @@ bool Executor::loadMemory(Diagnostics &diags) {
 
 bool Executor::run(Diagnostics &diags) {
   stats = {};
+  stoppedAt.reset();
   stats.cores.resize(static_cast<size_t>(meta.ncore));
   results.clear();
   bool complete = true;
-  for (size_t i = 0; i < meta.inputs.size(); ++i)
+  for (size_t i = 0; i < meta.inputs.size() && !options.timingOnly; ++i)
     if (!inputData[i]) {
       diags.userError("input " + quoteForMessage(meta.inputs[i].name) + " has not been set");
       complete = false;
     }
   if (!complete || !loadMemory(diags))
     return false;
+  if (timer)
+    timer->begin();
   for (const RunSegment &segment : meta.segments) {
+    if (segment.onHost && options.timingOnly)
+      continue;
     auto start = std::chrono::steady_clock::now();
     if (!(segment.onHost ? runHost(segment, diags) : runNpu(segment, diags)))
       return false;
+    if (stoppedAt)
+      return true;
     (segment.onHost ? stats.hostSeconds : stats.npuSeconds) += secondsSince(start);
   }
-  return readOutputs(diags);
+  if (timer) {
+    stats.report = timer->report(object, meta);
+    stats.report->cores = stats.cores;
+    stats.report->simulationSeconds = stats.npuSeconds;
+    stats.report->hostSeconds = stats.hostSeconds;
+  }
+  return options.timingOnly || readOutputs(diags);
 }
 
 bool Executor::runNpu(const RunSegment &segment, Diagnostics &diags) {
@@ -155,9 +174,15 @@ bool Executor::runNpu(const RunSegment &segment, Diagnostics &diags) {
     diags.userError("the object file is damaged: symbol tt_segment is no memory address");
     return false;
   }
-  sim::RunResult result = machine->run(object.entry, tohost);
+  watchKernels();
+  lastNpuResult = machine->run(object.entry, tohost);
+  const sim::RunResult &result = lastNpuResult;
   addCounters();
-  if (result.good())
+  if (timer)
+    timer->addSegment();
+  if (result.status == sim::RunStatus::Stopped)
+    stoppedAt = result;
+  if (result.good() || stoppedAt)
     return true;
   reportFailure(result, diags);
   return false;
@@ -184,7 +209,58 @@ bool Executor::runHost(const RunSegment &segment, Diagnostics &diags) {
   library->function(segment.symbol)(pointers.data());
   for (size_t i = firstResult; i < segment.buffers.size(); ++i)
     machine->markWritten(segment.buffers[i], segment.bufferBytes[i]);
+  for (size_t i = 0; i < meta.kernels.size(); ++i)
+    if (meta.kernels[i].onHost && meta.kernels[i].symbol == segment.symbol)
+      finishKernel(i);
   return true;
+}
+
+/// Lets the machine tell when a kernel of the program is done.
+void Executor::watchKernels() {
+  machine->setBreakpoints(options.breakpoints);
+  if (!options.checks && !options.afterKernel)
+    return;
+  std::vector<uint32_t> barriers;
+  for (const KernelEnd &end : kernelEnds)
+    barriers.push_back(end.barrier);
+  machine->watchBarriers(std::move(barriers), [this](size_t i) {
+    finishKernel(kernelEnds[i].kernel);
+    return true;
+  });
+}
+
+/// What nothing needs behind a kernel counts as never written from then on, so that a read of it is found.
+void Executor::finishKernel(size_t index) {
+  const KernelInfo &kernel = meta.kernels[index];
+  if (options.afterKernel)
+    options.afterKernel(kernel);
+  if (!options.checks)
+    return;
+  for (const Buffer &b : freed[index])
+    machine->markUnwritten(b.address, b.bytes);
+  if (!kernel.onHost && meta.graphScheduleLevel == 0)
+    machine->forgetOnChip();
+}
+
+const ProvenanceEntry *Executor::origin(uint32_t pc) const {
+  for (const ProvenanceEntry &e : provenance)
+    if (pc - e.address < e.size)
+      return &e;
+  return nullptr;
+}
+
+std::optional<NpyArray> Executor::read(const KernelBuffer &buffer, DType dtype) const {
+  std::vector<uint8_t> bytes(buffer.buffer.bytes);
+  if (!machine || !canConvert(buffer.buffer.dtype, dtype) ||
+      !machine->readMemory(0, buffer.buffer.address, bytes.data(), bytes.size()))
+    return std::nullopt;
+  NpyArray array;
+  array.dtype = dtype;
+  array.shape = buffer.shape;
+  size_t count = bytes.size() / dtypeSize(buffer.buffer.dtype);
+  array.bytes.resize(count * dtypeSize(dtype));
+  convertElements(bytes.data(), buffer.buffer.dtype, array.bytes.data(), dtype, count);
+  return array;
 }
 
 bool Executor::readOutputs(Diagnostics &diags) {
@@ -240,13 +316,23 @@ void Executor::reportFailure(const sim::RunResult &result, Diagnostics &diags) {
                                     hexText(info[2]) + " on core " + std::to_string(info[3]);
     message += " (exit code " + std::to_string(result.tohost) + ")";
   }
-  std::string nodes;
-  for (const ProvenanceEntry &e : provenance)
-    if (pc - e.address < e.size) {
-      message += ", in " + quoteForMessage(e.symbol);
-      for (const std::string &n : e.nodes)
-        nodes += (nodes.empty() ? "" : ", ") + n;
-    }
+  auto nodesOf = [](const ProvenanceEntry &e) {
+    std::string list;
+    for (const std::string &n : e.nodes)
+      list += (list.empty() ? "" : ", ") + n;
+    return list;
+  };
+  const ProvenanceEntry *here = origin(pc);
+  std::string nodes = here ? nodesOf(*here) : "";
+  if (result.places.empty() && here)
+    message += ", in " + quoteForMessage(here->symbol);
+  for (const sim::RunResult::Place &place : result.places) {
+    const ProvenanceEntry *e = origin(place.pc);
+    message +=
+        "\n  " + hexText(place.pc) + " on core " + std::to_string(place.core) + " is in " +
+        (e ? quoteForMessage(e->symbol) + (e->nodes.empty() ? "" : " (" + quoteForMessage(nodesOf(*e)) + ")")
+           : "no kernel");
+  }
   diags.internalError("the program on the simulated chip stopped: " + message, nodes,
                       "this is a fault of the compiler or the simulator; please report it with the model");
 }

@@ -1,9 +1,12 @@
 // Runs an object file: NPU segments on the simulated cluster, host segments on this machine.
 #pragma once
 #include "Support/Npy.h"
+#include "runtime/KernelPlan.h"
 #include "runtime/Metadata.h"
 #include "runtime/ObjectFile.h"
+#include "runtime/RunTimer.h"
 #include "simulator/Machine.h"
+#include <functional>
 #include <memory>
 
 namespace tensorturbo::runtime {
@@ -24,6 +27,14 @@ struct ExecutorOptions {
   std::optional<uint16_t> fill;
   /// Host threads that simulate the cores.
   int threads = 1;
+  /// Find out with the timing model how long the chip takes.
+  std::optional<TimingRequest> timing;
+  /// Run no arithmetic, move no data, skip host segments: the run has a time, but no outputs.
+  bool timingOnly = false;
+  /// Called when a kernel or a host function is done; its outputs can be read with Executor::read then.
+  std::function<void(const KernelInfo &)> afterKernel;
+  /// Addresses of instructions in front of which the run stops; see Executor::stopped.
+  std::vector<uint32_t> breakpoints;
 };
 
 /// What the last run did.
@@ -32,6 +43,8 @@ struct RunStatistics {
   double npuSeconds = 0, hostSeconds = 0;
   /// Per core, summed over the NPU segments.
   std::vector<sim::CoreCounters> cores;
+  /// If timing was asked for.
+  std::optional<sim::RunReport> report;
 };
 
 /// One loaded model. Not safe to use from several threads at once.
@@ -54,6 +67,19 @@ public:
   NpyArray output(size_t index) const { return results.at(index); }
   const RunStatistics &statistics() const { return stats; }
 
+  const ObjectFile &file() const { return object; }
+  const std::vector<ProvenanceEntry> &origins() const { return provenance; }
+  /// The kernel and source nodes that an instruction belongs to, or null.
+  const ProvenanceEntry *origin(uint32_t pc) const;
+  /// Set if the last run ended in front of a breakpoint: run() has then returned true without outputs.
+  const std::optional<sim::RunResult> &stopped() const { return stoppedAt; }
+  /// How the last NPU segment ended.
+  const sim::RunResult &lastResult() const { return lastNpuResult; }
+  /// The simulated chip as the last run left it; null before the first one.
+  sim::Machine *chip() { return machine.get(); }
+  /// A tensor in memory, converted to `dtype`. Nothing if the buffer leaves the memories.
+  std::optional<NpyArray> read(const KernelBuffer &buffer, DType dtype) const;
+
 private:
   Executor() = default;
   bool prepare(Diagnostics &diags);
@@ -63,13 +89,21 @@ private:
   bool readOutputs(Diagnostics &diags);
   void reportFailure(const sim::RunResult &result, Diagnostics &diags);
   void addCounters();
+  void watchKernels();
+  void finishKernel(size_t index);
 
   ObjectFile object;
   Metadata meta;
   ExecutorOptions options;
   std::vector<ProvenanceEntry> provenance;
   std::unique_ptr<HostLibrary> library;
+  /// Outlives the machine, which records into it. Null without timing.
+  std::unique_ptr<RunTimer> timer;
   std::unique_ptr<sim::Machine> machine;
+  std::vector<KernelEnd> kernelEnds;
+  std::vector<std::vector<Buffer>> freed;
+  std::optional<sim::RunResult> stoppedAt;
+  sim::RunResult lastNpuResult;
   uint32_t tohost = 0, segmentWord = 0;
   /// Input data in the buffers' types, by input; empty optional until set.
   std::vector<std::optional<std::vector<uint8_t>>> inputData;

@@ -58,18 +58,39 @@ template <typename T> static json::Array numbers(const std::vector<T> &list) {
   return out;
 }
 
+static json::Object bufferToJson(const Buffer &b) {
+  return json::Object{
+      {"address", int64_t(b.address)}, {"bytes", int64_t(b.bytes)}, {"dtype", dtypeName(b.dtype)}};
+}
+
 static json::Array tensors(const std::vector<TensorSpec> &list) {
   json::Array out;
   for (const TensorSpec &t : list) {
-    json::Object buffer{{"address", int64_t(t.buffer.address)},
-                        {"bytes", int64_t(t.buffer.bytes)},
-                        {"dtype", dtypeName(t.buffer.dtype)}};
     out.push_back(json::Object{{"name", utf8(t.name)},
                                {"shape", numbers(t.shape)},
                                {"dtype", dtypeName(t.dtype)},
-                               {"buffer", std::move(buffer)}});
+                               {"buffer", bufferToJson(t.buffer)}});
   }
   return out;
+}
+
+static json::Array kernelBuffers(const std::vector<KernelBuffer> &list) {
+  json::Array out;
+  for (const KernelBuffer &b : list) {
+    json::Object o{{"buffer", bufferToJson(b.buffer)}, {"shape", numbers(b.shape)}};
+    if (!b.node.empty())
+      o["node"] = utf8(b.node);
+    out.push_back(std::move(o));
+  }
+  return out;
+}
+
+static json::Object kernelToJson(const KernelInfo &k) {
+  return json::Object{{"symbol", utf8(k.symbol)},
+                      {"on_host", k.onHost},
+                      {"nodes", strings(k.nodes)},
+                      {"inputs", kernelBuffers(k.inputs)},
+                      {"outputs", kernelBuffers(k.outputs)}};
 }
 
 static json::Object segmentToJson(const RunSegment &s) {
@@ -92,7 +113,9 @@ static std::string toText(json::Value value) {
 }
 
 std::string Metadata::toJson() const {
-  json::Array segmentList, nodeList;
+  json::Array segmentList, nodeList, kernelList;
+  for (const KernelInfo &k : kernels)
+    kernelList.push_back(kernelToJson(k));
   for (const RunSegment &s : segments)
     segmentList.push_back(segmentToJson(s));
   for (const NodeInfo &n : nodes)
@@ -111,6 +134,7 @@ std::string Metadata::toJson() const {
       {"inputs", tensors(inputs)},
       {"outputs", tensors(outputs)},
       {"segments", std::move(segmentList)},
+      {"kernels", std::move(kernelList)},
       {"ddr_end", int64_t(ddrEnd)},
       {"nodes", std::move(nodeList)},
       {"options", std::move(optionMap)},
@@ -172,10 +196,11 @@ public:
   }
 
   /// Calls f(object, place) for every element of list `key`.
-  template <typename F> void objects(const json::Object &o, const char *key, F f) {
-    const json::Array *list = array(o, key, "");
+  template <typename F>
+  void objects(const json::Object &o, const char *key, F f, const std::string &where = "") {
+    const json::Array *list = array(o, key, where);
     for (size_t i = 0; list && i < list->size(); ++i) {
-      std::string place = std::string(key) + "[" + std::to_string(i) + "]";
+      std::string place = where + key + "[" + std::to_string(i) + "]";
       if (const json::Object *element = (*list)[i].getAsObject())
         f(*element, place);
       else
@@ -206,35 +231,44 @@ public:
     TensorSpec t;
     t.name = string(o, "name", place);
     t.dtype = dtype(o, place);
-    t.shape = integers<int64_t>(o, "shape", UINT32_MAX, place);
-    const json::Object *buffer = o.getObject("buffer");
-    if (!buffer) {
-      error(place + ".buffer", "an object is expected");
-      return t;
-    }
-    t.buffer.dtype = dtype(*buffer, place + ".buffer");
-    t.buffer.address = static_cast<uint32_t>(integer(*buffer, "address", 0, UINT32_MAX, place + ".buffer"));
-    t.buffer.bytes = static_cast<uint32_t>(integer(*buffer, "bytes", 0, UINT32_MAX, place + ".buffer"));
-    if (!failed)
-      checkSize(t, place);
+    readBuffer(o, place, t.shape, t.buffer);
     return t;
+  }
+
+  KernelBuffer kernelBuffer(const json::Object &o, const std::string &place) {
+    KernelBuffer b;
+    readBuffer(o, place, b.shape, b.buffer);
+    b.node = string(o, "node", place, false);
+    return b;
   }
 
   bool failed = false;
 
 private:
-  void checkSize(const TensorSpec &t, const std::string &place) {
-    uint64_t bytes = dtypeSize(t.buffer.dtype);
-    for (int64_t d : t.shape) {
+  void readBuffer(const json::Object &o, const std::string &place, std::vector<int64_t> &shape, Buffer &out) {
+    shape = integers<int64_t>(o, "shape", UINT32_MAX, place);
+    const json::Object *buffer = o.getObject("buffer");
+    if (!buffer)
+      return error(place + ".buffer", "an object is expected");
+    out.dtype = dtype(*buffer, place + ".buffer");
+    out.address = static_cast<uint32_t>(integer(*buffer, "address", 0, UINT32_MAX, place + ".buffer"));
+    out.bytes = static_cast<uint32_t>(integer(*buffer, "bytes", 0, UINT32_MAX, place + ".buffer"));
+    if (!failed)
+      checkSize(shape, out, place);
+  }
+
+  void checkSize(const std::vector<int64_t> &shape, const Buffer &buffer, const std::string &place) {
+    uint64_t bytes = dtypeSize(buffer.dtype);
+    for (int64_t d : shape) {
       // Every factor fits 32 bits, so that a product below 2^32 cannot overflow in the next step.
       bytes *= static_cast<uint64_t>(d);
       if (bytes > UINT32_MAX)
         return error(place + ".shape", "a tensor of 4 GiB or more does not fit the chip");
     }
-    if (bytes != t.buffer.bytes)
+    if (bytes != buffer.bytes)
       error(place + ".buffer.bytes",
-            "the shape needs " + std::to_string(bytes) + " bytes, got " + std::to_string(t.buffer.bytes));
-    if (uint64_t(t.buffer.address) + t.buffer.bytes > (uint64_t(1) << 32))
+            "the shape needs " + std::to_string(bytes) + " bytes, got " + std::to_string(buffer.bytes));
+    if (uint64_t(buffer.address) + buffer.bytes > (uint64_t(1) << 32))
       error(place + ".buffer", "it ends beyond the address space");
   }
 
@@ -261,6 +295,22 @@ static RunSegment readSegment(Reader &reader, const json::Object &o, const std::
     reader.error(place + ".kind", "'npu' or 'host' is expected, got " + quoteForMessage(kind));
   }
   return s;
+}
+
+static KernelInfo readKernel(Reader &reader, const json::Object &o, const std::string &place) {
+  KernelInfo k;
+  k.symbol = reader.string(o, "symbol", place);
+  k.onHost = o.getBoolean("on_host").value_or(false);
+  k.nodes = reader.names(o, "nodes");
+  auto read = [&](const char *key, std::vector<KernelBuffer> &list) {
+    reader.objects(
+        o, key,
+        [&](const json::Object &b, const std::string &at) { list.push_back(reader.kernelBuffer(b, at)); },
+        place + ".");
+  };
+  read("inputs", k.inputs);
+  read("outputs", k.outputs);
+  return k;
 }
 
 static void checkNames(Reader &reader, const std::vector<TensorSpec> &list, const char *what) {
@@ -312,6 +362,10 @@ std::optional<Metadata> Metadata::fromJson(std::string_view text, Diagnostics &d
   reader.objects(*root, "segments", [&](const json::Object &o, const std::string &place) {
     m.segments.push_back(readSegment(reader, o, place));
   });
+  if (root->get("kernels"))
+    reader.objects(*root, "kernels", [&](const json::Object &o, const std::string &place) {
+      m.kernels.push_back(readKernel(reader, o, place));
+    });
   reader.objects(*root, "nodes", [&](const json::Object &o, const std::string &place) {
     m.nodes.push_back({reader.string(o, "name", place), reader.string(o, "op", place),
                        reader.string(o, "where", place), reader.string(o, "reason", place, false)});

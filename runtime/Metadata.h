@@ -50,6 +50,23 @@ struct RunSegment {
   std::vector<std::string> nodes;
 };
 
+/// A tensor that a kernel or a host function reads or writes, in DDR or LLB: dense, row-major.
+struct KernelBuffer {
+  Buffer buffer;
+  std::vector<int64_t> shape;
+  /// Outputs: the node of the source model that made the value, or "".
+  std::string node;
+};
+
+/// A kernel of the NPU program or a function of the host part.
+struct KernelInfo {
+  std::string symbol;
+  bool onHost = false;
+  std::vector<std::string> nodes;
+  /// Without constants.
+  std::vector<KernelBuffer> inputs, outputs;
+};
+
 struct NodeInfo {
   std::string name;
   std::string op;
@@ -68,6 +85,8 @@ struct Metadata {
   std::vector<TensorSpec> inputs;
   std::vector<TensorSpec> outputs;
   std::vector<RunSegment> segments;
+  /// In the order of the run. Serves debugging and checks; files of older versions have none.
+  std::vector<KernelInfo> kernels;
   /// First DDR address that the program does not use.
   uint32_t ddrEnd = 0;
   std::vector<NodeInfo> nodes;

@@ -56,6 +56,7 @@ void Cluster::reset() {
     controller.reset();
   if (hazards)
     hazards->reset();
+  freedOnChip = false;
   lastTrap.reset();
   code.clear();
 }
@@ -145,7 +146,26 @@ std::string Cluster::whyUnwritten(const MemoryRegion &region, uint32_t offset) c
   for (const SystemDma &controller : dma)
     if (std::string writer = controller.pendingWriter(region, offset); !writer.empty())
       return "which is still to be written by the transfer of " + writer;
-  return "which was never written";
+  uint64_t address = uint64_t(region.base()) + offset;
+  auto after = freed.upper_bound(static_cast<uint32_t>(address));
+  if (after != freed.begin() && std::prev(after)->second > address)
+    return "which belongs to a freed buffer";
+  return freedOnChip && &region != &memory.ddr ? "which nothing has written since the last kernel ended"
+                                               : "which was never written";
+}
+
+void Cluster::noteFreed(uint32_t address, size_t bytes) {
+  uint64_t &end = freed[address];
+  end = std::max<uint64_t>(end, uint64_t(address) + bytes);
+}
+
+/// All cores have met at `pc`. False if the run is to end.
+bool Cluster::tellMeeting(uint32_t pc, RunResult &result) const {
+  auto found = std::find(watched.begin(), watched.end(), pc);
+  if (found == watched.end() || !met || met(static_cast<size_t>(found - watched.begin())))
+    return true;
+  stopAt(result, RunStatus::Stopped, 0, pc, "stopped at the barrier at " + hexText(pc));
+  return false;
 }
 
 uint64_t Cluster::totalRetired() const {
@@ -195,6 +215,8 @@ void Cluster::reportAll(RunResult &result, RunStatus status, const std::string &
                       (hart.wait == WaitKind::None && status == RunStatus::Deadlock
                            ? "polls memory that nobody is left to change"
                            : describe(hart));
+  for (const Hart &hart : harts)
+    result.places.push_back({hart.id, hart.pc});
 }
 
 TrapRecord Cluster::recordTrap(const Hart &hart) const {
@@ -269,10 +291,18 @@ Cluster::Served Cluster::service(bool force, RunResult &result) {
     }
     if (released && options.trace)
       options.trace->meeting(released);
-    allMet |= released && released == (1u << harts.size()) - 1;
+    bool everybody = released && released == (1u << harts.size()) - 1;
+    bool atOnePlace = std::all_of(harts.begin(), harts.end(), [&](const Hart &h) { return h.pc == hart.pc; });
+    uint32_t pc = hart.pc;
+    allMet |= everybody;
     progress |= released != 0;
     if (!meet(released, result))
       return Served::Failed;
+    if (everybody && atOnePlace && !watched.empty()) {
+      if ((hazards && !checkHazards(result)) || !tellMeeting(pc, result))
+        return Served::Failed;
+      allMet = false;
+    }
   }
   if (hazards && (hazards->isLong() || allMet) && !checkHazards(result))
     return Served::Failed;
@@ -291,11 +321,26 @@ Cluster::Served Cluster::service(bool force, RunResult &result) {
   return progress ? Served::Progress : Served::Nothing;
 }
 
+/// As Hart::run, but stops in front of breakpoints: then the step is Fail without a message.
+Step Cluster::runTurn(Hart &hart, uint64_t limit) const {
+  if (breakpoints.empty())
+    return hart.run(limit);
+  Step step = Step::Next;
+  while (step == Step::Next && hart.retired < limit) {
+    if (std::find(breakpoints.begin(), breakpoints.end(), hart.pc) != breakpoints.end()) {
+      hart.failure.clear();
+      return Step::Fail;
+    }
+    step = hart.run(hart.retired + 1);
+  }
+  return step;
+}
+
 /// One core until its turn ends. Touches nothing of other cores except through memory and devices.
 void Cluster::takeTurn(Turn &turn) const {
   Hart &hart = *turn.hart;
   uint64_t begin = hart.retired, limit = begin + quantum;
-  while ((turn.end = hart.run(limit)) == Step::Trap) {
+  while ((turn.end = runTurn(hart, limit)) == Step::Trap) {
     turn.trap = recordTrap(hart);
     if (hart.mtvec == 0)
       break;
@@ -319,6 +364,10 @@ bool Cluster::endTurn(Turn &turn, RunResult &result) {
     stopAt(result, RunStatus::Trap, hart.id, hart.pc, "unhandled " + turn.trap->text);
     return false;
   case Step::Fail:
+    if (hart.failure.empty()) {
+      stopAt(result, RunStatus::Stopped, hart.id, hart.pc, "breakpoint: " + place(hart));
+      return false;
+    }
     stopAt(result, RunStatus::Fault, hart.id, hart.pc,
            place(hart) + ": " + disassemble(wordAt(hart)) + ": " + hart.failure);
     return false;

@@ -7,6 +7,7 @@
 #include "simulator/SystemDma.h"
 #include "simulator/WorkerPool.h"
 #include "simulator/hazard/HazardDetector.h"
+#include <map>
 #include <mutex>
 
 namespace tensorturbo::sim {
@@ -17,6 +18,15 @@ public:
   Cluster(const MachineOptions &options, Memory &memory);
 
   std::vector<Hart> harts;
+
+  /// What Machine::watchBarriers and Machine::setBreakpoints say.
+  std::vector<uint32_t> watched, breakpoints;
+  std::function<bool(size_t)> met;
+  /// Whether on-chip memory was declared as freed during this run.
+  bool freedOnChip = false;
+  /// Remembers a freed range for messages.
+  void noteFreed(uint32_t address, size_t bytes);
+  void forgetFreed() { freed.clear(); }
 
   /// Power-on state of cores and devices; memories stay.
   void reset();
@@ -49,6 +59,8 @@ private:
   void recordLoad(const Hart &hart, size_t controller, uint32_t offset, uint32_t value) const;
   void recordStore(const Hart &hart, size_t controller, uint32_t offset, uint32_t value) const;
   bool checkHazards(RunResult &result);
+  bool tellMeeting(uint32_t pc, RunResult &result) const;
+  Step runTurn(Hart &hart, uint64_t limit) const;
   void finishChecks(RunResult &result);
   void logStart(Hart &hart, uint32_t controller, uint32_t channel);
   void logCompletion(Hart &hart, uint32_t controller, uint32_t offset, uint32_t value);
@@ -78,6 +90,8 @@ private:
   uint32_t rendezvous = 0;
   std::vector<SystemDma> dma;
   std::optional<TrapRecord> lastTrap;
+  /// Freed ranges of memory: end by begin.
+  std::map<uint32_t, uint64_t> freed;
   /// Null without checks.
   std::unique_ptr<HazardDetector> hazards;
   /// Protects barrier and dma while cores run.

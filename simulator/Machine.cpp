@@ -52,6 +52,8 @@ void Machine::reset() {
 
 void Machine::clearDdr() {
   impl->memory.ddr.reset(std::nullopt);
+  if (impl->cluster)
+    impl->cluster->forgetFreed();
 }
 
 uint8_t *Machine::ddr(uint32_t address, size_t bytes) {
@@ -66,8 +68,28 @@ void Machine::markWritten(uint32_t address, size_t bytes) {
 }
 
 void Machine::markUnwritten(uint32_t address, size_t bytes) {
-  if (MemorySpan span = impl->memory.find(0, address, bytes))
-    span.region->markUnwritten(span.offset, bytes);
+  MemorySpan span = impl->memory.find(0, address, bytes);
+  if (!span)
+    return;
+  span.region->markUnwritten(span.offset, bytes);
+  impl->cluster->noteFreed(address, bytes);
+}
+
+void Machine::forgetOnChip() {
+  impl->memory.llb.forget();
+  for (auto *regions : {&impl->memory.l1, &impl->memory.im})
+    for (MemoryRegion &region : *regions)
+      region.forget();
+  impl->cluster->freedOnChip = true;
+}
+
+void Machine::watchBarriers(std::vector<uint32_t> barriers, std::function<bool(size_t)> met) {
+  impl->cluster->watched = std::move(barriers);
+  impl->cluster->met = std::move(met);
+}
+
+void Machine::setBreakpoints(std::vector<uint32_t> addresses) {
+  impl->cluster->breakpoints = std::move(addresses);
 }
 
 bool Machine::isWritten(uint32_t core, uint32_t address, size_t bytes) const {

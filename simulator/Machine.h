@@ -8,6 +8,7 @@
 #include "simulator/Counters.h"
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,8 +22,8 @@ struct MachineOptions {
   /// Number of cores, 1..8; core numbers are 0..cores-1.
   int cores = 8;
   /// Stop the run at reads of never-written memory, at destinations outside the memories, at accesses of two
-  /// cores (or a core and a DMA transfer) to the same bytes that nothing orders, at overlapping barrier groups
-  /// and at an end of the program before the end of its transfers.
+  /// cores (or a core and a DMA transfer) to the same bytes that nothing orders, at overlapping barrier
+  /// groups and at an end of the program before the end of its transfers.
   bool checks = true;
   /// Fill L1, IM and LLB with this half at reset. The memory still counts as never written.
   std::optional<uint16_t> fill;
@@ -46,7 +47,8 @@ enum class RunStatus {
   Trap,     ///< a trap without handler (mtvec is 0)
   Fault,    ///< a check failed, or the chip's behaviour is undefined there
   Deadlock, ///< no core can go on
-  Limit     ///< maxInstructions reached
+  Limit,    ///< maxInstructions reached
+  Stopped   ///< a breakpoint, or whoever watches barriers asked for it
 };
 
 /// A trap that a core took: where, and what.
@@ -126,6 +128,16 @@ public:
   /// memory. Writing counts as written.
   bool writeMemory(uint32_t core, uint32_t address, const void *bytes, size_t count);
   bool readMemory(uint32_t core, uint32_t address, void *bytes, size_t count) const;
+
+  /// Everything in L1, IM and LLB counts as never written: what a finished kernel left. The contents stay.
+  void forgetOnChip();
+
+  /// Calls met(i) each time that all cores have met at the barrier instruction at barriers[i], between two
+  /// turns: memory may be looked at and marked. False ends the run with RunStatus::Stopped.
+  void watchBarriers(std::vector<uint32_t> barriers, std::function<bool(size_t)> met);
+  /// A run ends with RunStatus::Stopped when a core is about to execute an instruction at one of these
+  /// addresses. Runs with breakpoints are slower.
+  void setBreakpoints(std::vector<uint32_t> addresses);
 
   /// Starts all cores at `entry` with reset registers and runs until the 64-bit word at `tohostAddress` is
   /// non-zero (it is cleared first). Memories are kept; see reset().

@@ -135,6 +135,7 @@ private:
   bool lowerHost();
   bool write(const std::string &outputFile);
   runtime::Metadata metadata();
+  runtime::KernelInfo kernelInfo(const Step &step);
 
   const CompileOptions &options;
   Diagnostics &diags;
@@ -204,6 +205,31 @@ static std::string optionText(bool value) {
   return value ? "True" : "False";
 }
 
+/// What a step reads and writes, and the source nodes behind it.
+runtime::KernelInfo Compilation::kernelInfo(const Step &step) {
+  runtime::KernelInfo kernel;
+  kernel.onHost = !step.npu;
+  func::CallOp call = step.call;
+  auto callee = module->lookupSymbol<func::FuncOp>(call.getCallee());
+  kernel.nodes = relay::nodeNames(callee->getLoc());
+  auto add = [&](std::vector<runtime::KernelBuffer> &list, size_t buffer, Type type, std::string node) {
+    auto tensor = cast<RankedTensorType>(type);
+    const DdrBuffer &b = buffers->buffers()[buffer];
+    auto dtype = relay::dtypeOf(tensor.getElementType());
+    if (!b.constant.empty() || !dtype)
+      return;
+    list.push_back({{b.address, static_cast<uint32_t>(b.bytes), *dtype},
+                    {tensor.getShape().begin(), tensor.getShape().end()},
+                    std::move(node)});
+  };
+  for (auto [buffer, type] : llvm::zip_equal(step.inputs, call.getOperandTypes()))
+    add(kernel.inputs, buffer, type, "");
+  Operation *end = callee.getBody().front().getTerminator();
+  for (auto [buffer, value] : llvm::zip_equal(step.outputs, end->getOperands()))
+    add(kernel.outputs, buffer, value.getType(), relay::nodeName(value.getLoc()));
+  return kernel;
+}
+
 runtime::Metadata Compilation::metadata() {
   runtime::Metadata meta;
   meta.producer = std::string("TensorTurbo ") + version();
@@ -228,8 +254,12 @@ runtime::Metadata Compilation::metadata() {
   for (unsigned i = 0; i < main.getNumResults(); ++i)
     meta.outputs.push_back(spec(resultInfo(main, i), main.getResultTypes()[i], buffers->results[i]));
 
+  std::map<int, int> kernelsOf; // of each NPU segment
   for (const Step &step : buffers->steps()) {
     func::CallOp call = step.call;
+    runtime::KernelInfo kernel = kernelInfo(step);
+    kernel.symbol = step.npu ? kernelName(step, kernelsOf[step.segment]++) : "tt_" + call.getCallee().str();
+    meta.kernels.push_back(std::move(kernel));
     if (step.npu) {
       bool continues = !meta.segments.empty() && !meta.segments.back().onHost &&
                        meta.segments.back().index == static_cast<uint32_t>(step.segment);

@@ -55,6 +55,11 @@ static void declareBuffers(ModuleOp tileModule, std::vector<DdrBuffer> &buffers)
   }
 }
 
+std::string tensorturbo::kernelName(const Step &step, int index) {
+  func::CallOp call = step.call;
+  return "npu_" + std::to_string(step.segment) + "_" + std::to_string(index) + "_" + call.getCallee().str();
+}
+
 std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp tileModule,
                                                        tile::ConstantPool &pool, ConstantStore &store,
                                                        BufferAssignment &assignment,
@@ -80,12 +85,11 @@ std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp
     tile::KernelSpec spec;
     func::CallOp call = step.call;
     spec.primitive = module.lookupSymbol<func::FuncOp>(call.getCallee());
-    spec.name = "npu_" + std::to_string(step.segment) + "_" + std::to_string(segments.back().size()) + "_" +
-                call.getCallee().str();
+    spec.name = kernelName(step, static_cast<int>(segments.back().size()));
     for (size_t i : step.inputs)
-      spec.inputs.push_back(globalName(i));
+      spec.inputs.push_back({globalName(i), false, 0});
     for (size_t i : step.outputs)
-      spec.outputs.push_back(globalName(i));
+      spec.outputs.push_back({globalName(i), false, 0});
     segments.back().push_back(spec.name);
     good = tile::lowerKernel(spec, context) && good;
   }

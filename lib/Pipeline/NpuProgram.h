@@ -7,6 +7,9 @@
 
 namespace tensorturbo {
 
+/// Symbol of the kernel of an NPU step, the `index`-th of its segment.
+std::string kernelName(const Step &step, int index);
+
 struct NpuProgram {
   runtime::ObjectFile object;
   /// First DDR address that nothing uses.

@@ -23,11 +23,12 @@ std::optional<uint64_t> firstCommonByte(const MemoryAccess &a, const MemoryAcces
   uint64_t begin = std::max<uint64_t>(a.begin, b.begin), end = std::min(a.end(), b.end());
   if (begin >= end)
     return std::nullopt;
-  // Overlapping rows (stride below their width) only occur in operands of private memories; a block of them
-  // is taken as one run.
-  const MemoryAccess &outer = a.rows <= b.rows ? a : b, &inner = a.rows <= b.rows ? b : a;
-  if (inner.stride < inner.rowBytes)
-    return begin;
+  const MemoryAccess &outer = a.rows <= b.rows ? a : b;
+  MemoryAccess inner = a.rows <= b.rows ? b : a;
+  if (inner.stride < inner.rowBytes) { // rows that overlap leave no gap
+    inner.rowBytes = static_cast<uint32_t>(inner.end() - inner.begin);
+    inner.rows = 1;
+  }
   uint64_t first = outer.stride ? (begin - outer.begin) / outer.stride : 0;
   std::optional<uint64_t> best;
   for (uint64_t row = std::min<uint64_t>(first, outer.rows - 1); row < outer.rows; row++) {
