@@ -45,6 +45,9 @@ struct CoreState {
   uint8_t waitsFor = 0; ///< engine whose queue is full, or that computes the awaited result
   double waitStart = 0;
   std::array<EngineState, engineCount> engines;
+  /// Of the entry at the cursor. Code between layers (calls, barriers) belongs to the layer before it.
+  uint32_t cursorLayer = 0;
+  /// Of the oldest unfinished work.
   uint32_t layer = 0;
   double accrued = 0;
 };
@@ -78,6 +81,7 @@ public:
   TimingResult run() {
     for (uint32_t i = 0; i < cores.size(); i++) {
       cores[i].id = i;
+      cores[i].cursorLayer = cores[i].layer = options.layers;
       fetch(cores[i]);
     }
     while (true) {
@@ -154,8 +158,9 @@ private:
     case Front::Conflict:
       return StallOverlap;
     case Front::Drain:
-    case Front::Barrier:
       return StallBarrier;
+    case Front::Barrier:
+      return waitersForDma ? StallDma : StallBarrier;
     case Front::Dma:
       return StallDma;
     case Front::End:
@@ -196,8 +201,10 @@ private:
         account->stall[StallOverlap] += time;
         break;
       case Front::Drain:
-      case Front::Barrier:
         account->stall[StallBarrier] += time;
+        break;
+      case Front::Barrier:
+        account->stall[waitersForDma ? StallDma : StallBarrier] += time;
         break;
       case Front::Dma:
         account->stall[StallDma] += time;
@@ -226,7 +233,7 @@ private:
         layer = entry->layer;
       }
     }
-    core.layer = found ? layer : layerAt(eventOf(core).pc);
+    core.layer = found ? layer : core.cursorLayer;
   }
 
   void addSlice(Slice slice) {
@@ -236,16 +243,29 @@ private:
 
   // Front end.
 
+  /// While a core waits for a transfer, the cores that wait at a barrier wait for it as well.
+  void setFront(CoreState &core, Front front) {
+    if ((core.front == Front::Dma) != (front == Front::Dma)) {
+      for (CoreState &other : cores)
+        if (other.front == Front::Barrier)
+          accrue(other);
+      waitersForDma += front == Front::Dma ? 1 : -1;
+    }
+    core.front = front;
+  }
+
   /// The scalar work up to and with the entry at the cursor.
   void fetch(CoreState &core) {
     const TraceEvent &event = eventOf(core);
+    if (uint32_t layer = layerAt(event.pc); layer != options.layers)
+      core.cursorLayer = layer;
     double time = event.scalarInstructions * costs.scalarInstruction + event.csrWrites * costs.csrWrite +
                   event.deviceLoads * costs.scalarDeviceLoad;
     if (event.kind == Kind::Instruction || event.kind == Kind::Barrier)
       time += costs.scalarIssue;
     else if (event.kind == Kind::DmaStart)
       time += costs.scalarInstruction;
-    core.front = Front::Run;
+    setFront(core, Front::Run);
     core.leaving = false;
     due[slotOf(core, ScalarEngine)] = now + time;
   }
@@ -257,7 +277,7 @@ private:
 
   /// The entry is done, its cost runs.
   void leave(CoreState &core, double time) {
-    core.front = Front::Run;
+    setFront(core, Front::Run);
     core.leaving = true;
     due[slotOf(core, ScalarEngine)] = now + time;
   }
@@ -265,7 +285,7 @@ private:
   void wait(CoreState &core, Front front, unsigned engine = 0) {
     if (core.front == Front::Run)
       core.waitStart = now;
-    core.front = front;
+    setFront(core, front);
     core.waitsFor = uint8_t(engine);
   }
 
@@ -293,7 +313,7 @@ private:
         wait(core, Front::Conflict);
         break;
       }
-      startChannel(channel, number);
+      startChannel(channel, number, core.cursorLayer);
       proceed(core);
       break;
     }
@@ -303,7 +323,7 @@ private:
       if (event.meeting == 0)
         proceed(core);
       else if (channel.number > number || (channel.number == number && !channel.busy)) {
-        addSlice({Slice::DmaWait, uint8_t(core.id), ScalarEngine, 0, layerAt(event.pc), event.pc,
+        addSlice({Slice::DmaWait, uint8_t(core.id), ScalarEngine, 0, core.cursorLayer, event.pc,
                   event.meeting, core.front == Front::Dma ? core.waitStart : now, now});
         leave(core, costs.scalarDeviceLoad);
       } else
@@ -311,7 +331,7 @@ private:
       break;
     }
     case Kind::End:
-      core.front = Front::End;
+      setFront(core, Front::End);
       ended++;
       break;
     }
@@ -320,7 +340,7 @@ private:
   void issue(CoreState &core, const TraceEvent &event) {
     unsigned e = engineOf[event.instruction];
     EngineState &engine = core.engines[e];
-    Entry entry{&event, core.cursor, layerAt(event.pc)};
+    Entry entry{&event, core.cursor, core.cursorLayer};
     if (costs.blockingFrontEnd && heldBack(core, e, entry, true)) {
       wait(core, Front::Conflict);
       return;
@@ -349,9 +369,8 @@ private:
       if (members >> other.id & 1) {
         if (&other != &core)
           accrue(other);
-        addSlice({Slice::BarrierWait, uint8_t(other.id), ScalarEngine, event.instruction,
-                  layerAt(eventOf(other).pc), eventOf(other).pc, event.meeting, other.waitStart,
-                  now + costs.syncFixed});
+        addSlice({Slice::BarrierWait, uint8_t(other.id), ScalarEngine, event.instruction, other.cursorLayer,
+                  eventOf(other).pc, event.meeting, other.waitStart, now + costs.syncFixed});
         // The cost of the barrier itself counts as waiting.
         other.front = Front::Barrier;
         other.leaving = true;
@@ -520,7 +539,6 @@ private:
   void note(LayerTime &layer, double start) {
     layer.begin = std::min(layer.begin, start);
     layer.end = std::max(layer.end, now);
-    last = std::max(last, now);
   }
 
   void count(const CoreState &core, const TraceEvent &event, const target::Instruction &insn,
@@ -554,14 +572,14 @@ private:
     return record.transfers(channel)[channelState[channel].number - 1];
   }
 
-  void startChannel(uint32_t channel, size_t number) {
+  void startChannel(uint32_t channel, size_t number, uint32_t layer) {
     ChannelState &state = channelState[channel];
     state.busy = true;
     state.number = number;
     state.piece = 0;
     state.flowing = false;
     state.start = now;
-    state.layer = layerAt(transferOf(channel).pc);
+    state.layer = layer;
     due[slotOfChannel(channel)] = now + costs.dmaStart;
   }
 
@@ -628,8 +646,9 @@ private:
   std::vector<uint8_t> engineOf;
   std::vector<FlowUse> uses;
   TimingResult result;
-  double now = 0, last = 0;
+  double now = 0;
   size_t ended = 0;
+  int waitersForDma = 0;
 };
 
 } // namespace

@@ -42,7 +42,7 @@ enum StallCause : uint8_t {
   StallBandwidth,  ///< busy, but slower than alone
   StallQueueFull,  ///< no instruction: the front end waits for another engine's queue
   StallBarrier,    ///< no instruction: the core waits at a barrier or for its engines before one
-  StallDma,        ///< no instruction: the core waits for a transfer
+  StallDma,        ///< no instruction: the core, or one that it meets at a barrier, waits for a transfer
   StallFrontEnd,   ///< no instruction: the scalar core computes, or waits for a result
   StallEnd,        ///< the core has ended its program
   causeCount

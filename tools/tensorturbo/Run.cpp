@@ -11,31 +11,25 @@ namespace json = llvm::json;
 namespace {
 
 struct RunArguments {
-  std::string object, output, report;
+  std::string object, output, report, trace, profile = "base", ddr = "same-model";
   std::vector<std::string> inputs;
-  bool noChecks = false, fillNan = false;
+  std::vector<std::string> constants;
+  bool noChecks = false, fillNan = false, timing = false, timingOnly = false;
 };
 
-bool writeReport(const std::string &path, const runtime::RunStatistics &stats, Diagnostics &diags) {
-  json::Array cores;
-  for (const sim::CoreCounters &c : stats.cores) {
-    json::Object instructions;
-    for (const auto &[name, count] : c.instructions)
-      instructions[name] = static_cast<int64_t>(count);
-    cores.push_back(json::Object{{"retired", static_cast<int64_t>(c.retired)},
-                                 {"instructions", std::move(instructions)},
-                                 {"csr_writes", static_cast<int64_t>(c.csrWrites)},
-                                 {"csr_writes_same_value", static_cast<int64_t>(c.csrWritesSameValue)},
-                                 {"mme_cycles", static_cast<int64_t>(c.mmeCycles)},
-                                 {"vme_cycles", static_cast<int64_t>(c.vmeCycles)},
-                                 {"mte_bytes", static_cast<int64_t>(c.mteBytes)}});
+/// The report as JSON, the trace and the table, as asked for.
+bool writeReports(const RunArguments &arguments, const sim::RunReport &report, Diagnostics &diags) {
+  bool good = true;
+  if (!arguments.report.empty()) {
+    std::string text;
+    llvm::raw_string_ostream(text) << llvm::formatv("{0:2}\n", json::Value(report.toJson()));
+    good &= writeFileAtomically(arguments.report, {text}, diags);
   }
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::formatv(
-      "{0:2}\n", json::Value(json::Object{{"simulation_seconds", stats.npuSeconds},
-                                          {"host_seconds", stats.hostSeconds},
-                                          {"cores", std::move(cores)}}));
-  return writeFileAtomically(path, {text}, diags);
+  if (!arguments.trace.empty())
+    good &= writeFileAtomically(arguments.trace, {report.perfetto()}, diags);
+  if (arguments.timing || arguments.timingOnly)
+    std::fputs(report.table().c_str(), stdout);
+  return good;
 }
 
 void printOutput(const std::string &name, const NpyArray &array) {
@@ -67,11 +61,37 @@ bool writeOutputs(const std::string &path, const runtime::Executor &executor, Di
   return writeNpz(path, arrays, diags);
 }
 
+bool timingOptions(const RunArguments &arguments, runtime::ExecutorOptions &options, Diagnostics &diags) {
+  runtime::TimingRequest request;
+  request.profile = arguments.profile;
+  request.slices = !arguments.trace.empty();
+  for (const std::string &text : arguments.constants) {
+    size_t equals = text.find('=');
+    double value;
+    if (equals == std::string::npos || llvm::StringRef(text).substr(equals + 1).getAsDouble(value))
+      diags.userError("a constant is given as NAME=NUMBER, got " + quoteForMessage(text));
+    else
+      request.constants.push_back({text.substr(0, equals), value});
+  }
+  sim::parseDdrSharing(arguments.ddr, request.ddr);
+  options.timing = std::move(request);
+  options.timingOnly = arguments.timingOnly;
+  return !diags.hasErrors();
+}
+
 void run(const RunArguments &arguments, Diagnostics &diags) {
   runtime::ExecutorOptions options;
   options.checks = !arguments.noChecks;
   if (arguments.fillNan)
     options.fill = 0xFFFF;
+  bool timed =
+      arguments.timing || arguments.timingOnly || !arguments.report.empty() || !arguments.trace.empty();
+  if (timed && !timingOptions(arguments, options, diags))
+    return;
+  if (arguments.timingOnly && !arguments.output.empty()) {
+    diags.userError("--output needs a run with data, --timing-only runs without");
+    return;
+  }
   auto executor = runtime::Executor::load(arguments.object, diags, options);
   if (!executor)
     return;
@@ -86,7 +106,9 @@ void run(const RunArguments &arguments, Diagnostics &diags) {
   }
   if (!good)
     return;
-  if (!arguments.report.empty() && !writeReport(arguments.report, executor->statistics(), diags))
+  if (timed && !writeReports(arguments, *executor->statistics().report, diags))
+    return;
+  if (arguments.timingOnly)
     return;
   if (!arguments.output.empty()) {
     writeOutputs(arguments.output, *executor, diags);
@@ -107,7 +129,20 @@ void cli::addRun(CLI::App &app, int &exitCode) {
                    "NAME=array.npy, or arrays.npz with one array for each input")
       ->allow_extra_args(false);
   command->add_option("--output", arguments->output, "write the outputs (.npz, or .npy for a single one)");
-  command->add_option("--report", arguments->report, "write instruction counts of each core, as JSON");
+  command->add_option("--report", arguments->report,
+                      "write modelled time, engines, layers and instruction counts, as JSON");
+  command->add_flag("--timing", arguments->timing, "print the modelled time by engine and layer");
+  command->add_flag("--timing-only", arguments->timingOnly,
+                    "the same without data: no inputs, no outputs, fast");
+  command->add_option("--trace", arguments->trace, "write a trace for the Perfetto viewer");
+  command->add_option("--profile", arguments->profile, "constants of the timing model")
+      ->check(CLI::IsMember(target::p920().profiles()));
+  command
+      ->add_option("--ddr", arguments->ddr,
+                   "what the other clusters do to the DDR: same-model, idle, saturating")
+      ->check(CLI::IsMember({"same-model", "idle", "saturating"}));
+  command->add_option("--constant", arguments->constants, "NAME=NUMBER: another value of a timing constant")
+      ->allow_extra_args(false);
   command->add_flag("--no-checks", arguments->noChecks, "do not stop at reads of memory never written");
   command->add_flag("--fill-nan", arguments->fillNan, "start with all on-chip memory full of NaN");
   command->callback([arguments, &exitCode] {
