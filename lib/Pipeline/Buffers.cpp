@@ -94,7 +94,7 @@ bool BufferAssignment::plan(uint64_t start, Diagnostics &diags, uint64_t &end) {
   std::vector<size_t> planned;
   for (size_t i = 0; i < bufferList.size(); ++i) {
     const DdrBuffer &b = bufferList[i];
-    if (!b.constant.empty())
+    if (!b.constant.empty() || b.inLlb)
       continue;
     planned.push_back(i);
     problem.buffers.push_back({b.name, std::max<uint64_t>(b.bytes, 1), 64, b.firstUse, b.lastUse});

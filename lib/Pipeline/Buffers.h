@@ -29,6 +29,8 @@ struct DdrBuffer {
   /// Set for a constant that an operator reads as a tensor: name of its tile.global.
   std::string constant;
   int64_t firstUse = 0, lastUse = -1;
+  /// It stays in LLB, at `address`.
+  bool inLlb = false;
   uint32_t address = 0;
 };
 
@@ -40,6 +42,7 @@ public:
 
   const std::vector<Step> &steps() const { return stepList; }
   std::vector<DdrBuffer> &buffers() { return bufferList; }
+  const std::vector<DdrBuffer> &buffers() const { return bufferList; }
   /// Buffers of main's arguments and results.
   std::vector<size_t> arguments, results;
 

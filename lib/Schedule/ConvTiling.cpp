@@ -20,24 +20,29 @@ static int64_t l1Bytes() {
 static int64_t imBytes() {
   return target::p920().im().size;
 }
-static int64_t llbBytes() {
-  return int64_t(target::p920().llb().clusterShare) - 16 * 1024;
-}
+// Alignment of the single buffers in LLB.
+static constexpr int64_t reserve = 16 * 1024;
 
-std::optional<ChunkPlan> schedule::chooseChunk(const WindowShape &w, int64_t outputs, int64_t fixedBytes) {
-  int64_t room = llbBytes() - fixedBytes;
-  int64_t image = align(w.height * w.inputRowBytes()) + outputs * align(w.outHeight * w.outputRowBytes());
+std::optional<ChunkPlan> schedule::chooseChunk(const WindowShape &w, const Staging &staging,
+                                               int64_t fixedBytes) {
+  int64_t room = staging.room - reserve - fixedBytes;
+  if (room < 0)
+    return std::nullopt;
+  auto bytes = [&](int64_t inRows, int64_t outRows) {
+    return (staging.input ? align(inRows * w.inputRowBytes()) : 0) +
+           staging.outputs * align(outRows * w.outputRowBytes());
+  };
+  int64_t image = bytes(w.height, w.outHeight);
   if (image <= room) {
     ChunkPlan plan;
     // Equal chunks beat one full and one nearly empty.
-    int64_t chunks = ceilDiv(w.batch, std::min(w.batch, room / image));
+    int64_t chunks = image ? ceilDiv(w.batch, std::min(w.batch, room / image)) : 1;
     plan.imagesPerChunk = ceilDiv(w.batch, chunks);
     return plan;
   }
   for (int64_t chunks = 2; chunks <= w.outHeight; ++chunks) {
     int64_t rows = ceilDiv(w.outHeight, chunks);
-    int64_t in = std::min(w.inputRows(rows), w.height);
-    if (align(in * w.inputRowBytes()) + outputs * align(rows * w.outputRowBytes()) <= room)
+    if (bytes(std::min(w.inputRows(rows), w.height), rows) <= room)
       return ChunkPlan{1, rows};
   }
   return std::nullopt;
@@ -134,14 +139,15 @@ std::optional<ConvTiling> schedule::chooseConvTiling(const ConvProblem &p, std::
       splitReduction(p, c.t, 2304);
       int64_t block = align(c.t.weightBlockBytes(p)), allWeights = block * c.t.blocks;
       // Weights take what they need of LLB, at most half of it unless one block is larger.
-      int64_t weightRoom = std::max(block, std::min(allWeights, llbBytes() / 2));
-      auto chunk = chooseChunk(w, 1 + p.residuals, weightRoom + align(p.epilogueBytes));
+      int64_t weightRoom = std::max(block, std::min(allWeights, p.staging.room / 2));
+      auto chunk = chooseChunk(w, p.staging, weightRoom + align(p.epilogueBytes));
       if (!chunk)
         continue;
       c.t.chunk = *chunk;
       c.t.blocksPerGroup = std::min(c.t.blocks, weightRoom / block);
       int64_t rowsInChunk = chunk->rowsPerChunk ? chunk->rowsPerChunk : w.outHeight;
-      int64_t mostRows = gather ? 1 : std::min<int64_t>(rowsInChunk, std::max<int64_t>(64, 1024 / w.outWidth));
+      int64_t mostRows =
+          gather ? 1 : std::min<int64_t>(rowsInChunk, std::max<int64_t>(64, 1024 / w.outWidth));
       for (int64_t rows = 1; rows <= mostRows; ++rows) {
         c.t.rows = rows;
         if (!c.fits())

@@ -30,11 +30,21 @@ struct ChunkPlan {
   int64_t rowsPerChunk = 0;
 };
 
+/// What of a kernel's tensors has to be staged through LLB because it lives in DDR, and the room for it.
+struct Staging {
+  bool input = true;
+  /// Tensors of the output's shape (the output itself, residuals) that are staged.
+  int64_t outputs = 1;
+  /// Bytes of LLB that the kernel may use.
+  int64_t room = int64_t(8) << 20;
+};
+
 struct ConvProblem {
   WindowShape window;
   int64_t groups = 1;
   /// Tensors of the output's shape that the epilogue reads (residuals).
   int64_t residuals = 0;
+  Staging staging;
   /// Bytes of L1 that the epilogue needs besides (tables, vectors).
   int64_t epilogueBytes = 0;
   int ncore = 8;
@@ -68,7 +78,7 @@ struct ConvTiling {
 /// The best tiling by the cost estimate, or nothing with the rule that no tiling meets in `why`.
 std::optional<ConvTiling> chooseConvTiling(const ConvProblem &problem, std::string &why);
 
-/// Largest chunk whose input, `outputs` tensors of the output's shape and `fixedBytes` fit LLB.
-std::optional<ChunkPlan> chooseChunk(const WindowShape &w, int64_t outputs, int64_t fixedBytes);
+/// Largest chunk whose staged tensors and `fixedBytes` fit the room in LLB.
+std::optional<ChunkPlan> chooseChunk(const WindowShape &w, const Staging &staging, int64_t fixedBytes);
 
 } // namespace tensorturbo::schedule

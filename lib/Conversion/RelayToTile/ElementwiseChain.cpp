@@ -293,12 +293,23 @@ std::optional<size_t> ElementwiseChain::tensorIndex(unsigned argument) const {
   return std::nullopt;
 }
 
-SmallVector<Value> ElementwiseChain::tensorBuffers(KernelBuilder &kb, ConstantPool &pool,
-                                                   const std::vector<std::string> &inputs) const {
-  SmallVector<Value> buffers;
-  for (const TensorOperand &t : tensors)
-    buffers.push_back(kb.ddr(t.argument ? inputs[*t.argument] : pool.add(halvesOf(t.constant), "tensor")));
-  return buffers;
+SmallVector<Place> ElementwiseChain::tensorPlaces(KernelBuilder &kb, ConstantPool &pool,
+                                                  const std::vector<TensorRef> &inputs) const {
+  SmallVector<Place> places;
+  for (const TensorOperand &t : tensors) {
+    if (!t.argument) {
+      places.push_back(kb.place(pool.add(halvesOf(t.constant), "tensor"), false, 0));
+      continue;
+    }
+    const TensorRef &ref = inputs[*t.argument];
+    places.push_back(kb.place(ref.global, ref.inLlb, ref.iterationBytes));
+  }
+  return places;
+}
+
+int64_t ElementwiseChain::tensorsInDdr(const std::vector<TensorRef> &inputs) const {
+  return llvm::count_if(tensors,
+                        [&](const TensorOperand &t) { return !t.argument || !inputs[*t.argument].inLlb; });
 }
 
 int64_t ElementwiseChain::l1Bytes() const {

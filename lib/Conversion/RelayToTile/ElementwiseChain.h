@@ -4,6 +4,7 @@
 #include "Conversion/RelayToTile/ConstantPool.h"
 #include "Conversion/RelayToTile/KernelBuilder.h"
 #include "Conversion/RelayToTile/LookupTable.h"
+#include "Conversion/RelayToTile/RelayToTile.h"
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,9 +44,11 @@ public:
   bool perChannel() const;
   /// Tensors of the result's shape that steps read, in order of use, each once.
   size_t tensorCount() const { return tensors.size(); }
-  /// Their DDR buffers.
-  llvm::SmallVector<mlir::Value> tensorBuffers(KernelBuilder &kb, ConstantPool &pool,
-                                               const std::vector<std::string> &inputs) const;
+  /// Where they lie; `inputs` are the kernel's.
+  llvm::SmallVector<Place> tensorPlaces(KernelBuilder &kb, ConstantPool &pool,
+                                        const std::vector<TensorRef> &inputs) const;
+  /// How many of them lie in DDR.
+  int64_t tensorsInDdr(const std::vector<TensorRef> &inputs) const;
   /// Bytes of L1 that tables and vectors need.
   int64_t l1Bytes() const;
   bool empty() const { return steps.empty(); }

@@ -4,12 +4,15 @@
 using namespace mlir;
 using namespace tensorturbo::tile;
 
-KernelBuilder::KernelBuilder(ModuleOp module, StringRef name, Location loc, int ncore)
+KernelBuilder::KernelBuilder(ModuleOp module, StringRef name, Location loc, int ncore, bool iterated)
     : b(module.getContext()), loc(loc), ncore(ncore) {
   b.setInsertionPointToEnd(module.getBody());
-  func = func::FuncOp::create(b, loc, name, b.getFunctionType({}, {}));
+  func = func::FuncOp::create(b, loc, name,
+                              b.getFunctionType(iterated ? TypeRange(b.getI32Type()) : TypeRange(), {}));
   Block *entry = func.addEntryBlock();
   b.setInsertionPointToStart(entry);
+  if (iterated)
+    iteration = entry->getArgument(0);
   auto id = CoreIdOp::create(b, loc, b.getI32Type());
   core = id.getId();
   declarations = id;
@@ -151,12 +154,21 @@ Value KernelBuilder::alloc(MemoryLevel level, int64_t bytes, StringRef name) {
   return op.getBuffer();
 }
 
-Value KernelBuilder::ddr(StringRef global) {
+Value KernelBuilder::global(StringRef name, MemoryLevel level) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointAfter(declarations);
-  auto op = DdrOp::create(b, loc, BufferType::get(b.getContext(), MemoryLevel::DDR), global);
+  auto op = GlobalBufferOp::create(b, loc, BufferType::get(b.getContext(), level), name);
   declarations = op;
   return op.getBuffer();
+}
+
+Value KernelBuilder::ddr(StringRef name) {
+  return global(name, MemoryLevel::DDR);
+}
+
+Place KernelBuilder::place(StringRef name, bool inLlb, int64_t iterationBytes) {
+  Value buffer = global(name, inLlb ? MemoryLevel::LLB : MemoryLevel::DDR);
+  return {buffer, iterationBytes && iteration ? mul(iteration, iterationBytes) : constant(0)};
 }
 
 Value KernelBuilder::view(Value buffer, Value offset) {

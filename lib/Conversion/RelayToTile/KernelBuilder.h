@@ -17,11 +17,20 @@ constexpr int64_t maxStride = 65534;
 /// Bytes of one half.
 constexpr int64_t halfBytes = 2;
 
+/// A tensor as a kernel finds it: a buffer in DDR or LLB, and where in it the kernel's part begins.
+struct Place {
+  mlir::Value buffer;
+  /// Bytes.
+  mlir::Value offset;
+  bool inLlb() const { return mlir::cast<BufferType>(buffer.getType()).getLevel() == MemoryLevel::LLB; }
+};
+
 /// Builds one kernel function. All values are i32; sizes in bytes unless said otherwise.
 class KernelBuilder {
 public:
-  /// Creates the function @name at the end of `module`.
-  KernelBuilder(mlir::ModuleOp module, llvm::StringRef name, mlir::Location loc, int ncore);
+  /// Creates the function @name at the end of `module`; an iterated one takes the number of its run.
+  KernelBuilder(mlir::ModuleOp module, llvm::StringRef name, mlir::Location loc, int ncore,
+                bool iterated = false);
 
   mlir::func::FuncOp function() { return func; }
   mlir::OpBuilder &builder() { return b; }
@@ -63,6 +72,9 @@ public:
   /// Bytes allocated so far in a level.
   int64_t allocated(MemoryLevel level) const { return used[static_cast<int>(level)]; }
   mlir::Value ddr(llvm::StringRef global);
+  /// A global tensor in DDR or LLB; every run of an iterated kernel finds its part `iterationBytes` further
+  /// on.
+  Place place(llvm::StringRef global, bool inLlb, int64_t iterationBytes);
   mlir::Value view(mlir::Value buffer, mlir::Value offset);
   mlir::Value view(mlir::Value buffer, int64_t offset = 0) { return view(buffer, constant(offset)); }
 
@@ -80,11 +92,14 @@ public:
                    mlir::Value count, int64_t maxCount);
 
 private:
+  mlir::Value global(llvm::StringRef name, MemoryLevel level);
+
   mlir::OpBuilder b;
   mlir::Location loc;
   int ncore;
   mlir::func::FuncOp func;
   mlir::Value core;
+  mlir::Value iteration;
   /// Buffers are declared here, in front of the code.
   mlir::Operation *declarations = nullptr;
   int64_t used[4] = {0, 0, 0, 0};

@@ -139,7 +139,13 @@ static std::string whyNotConv(Operation *op, int ncore) {
   if (!why.empty())
     return why;
   // Room for a residual and a table, so that fusing never makes a layer too large.
-  ConvProblem problem{w, s->groups, 1, tableBytes + 4 * w.outChannels, ncore};
+  ConvProblem problem;
+  problem.window = w;
+  problem.groups = s->groups;
+  problem.residuals = 1;
+  problem.staging.outputs = 2;
+  problem.epilogueBytes = tableBytes + 4 * w.outChannels;
+  problem.ncore = ncore;
   schedule::chooseConvTiling(problem, why);
   return why;
 }
@@ -305,7 +311,8 @@ private:
     SmallVector<Value> residuals;
     for (size_t i = 0; i < residualTiles.size(); ++i) {
       residuals.push_back(kb.view(residualTiles[i]));
-      kb.load(residuals.back(), kb.view(nest.residualLlb(i), at), pixels, channelsOut, stride);
+      Value from = kb.add(st.residualOffsets[i], kb.mul(firstOut, halfBytes));
+      kb.load(residuals.back(), kb.view(nest.residualLlb(i), from), pixels, channelsOut, stride);
     }
     chain.emit(kb, kb.view(outTile), zero, kb.view(acc), zero, pixels, channelsOut, firstOut, residuals,
                zero);
@@ -332,18 +339,23 @@ static bool lowerConv(Operation *op, const KernelSpec &spec, LoweringContext &co
   auto chain = ElementwiseChain::analyse(spec.primitive, op->getResult(0), why);
   if (!chain)
     return false;
-  ConvProblem problem{source->window, source->groups, static_cast<int64_t>(chain->tensorCount()),
-                      chain->l1Bytes(), context.ncore};
+  ConvProblem problem;
+  problem.window = source->window;
+  problem.groups = source->groups;
+  problem.residuals = static_cast<int64_t>(chain->tensorCount());
+  problem.staging = stagingOf(spec, source->input, chain->tensorsInDdr(spec.inputs));
+  problem.epilogueBytes = chain->l1Bytes();
+  problem.ncore = context.ncore;
   auto tiling = schedule::chooseConvTiling(problem, why);
   if (!tiling)
     return false;
 
-  KernelBuilder kb(context.module, spec.name, spec.primitive->getLoc(), context.ncore);
+  KernelBuilder kb = builderFor(spec, context);
   Value weights = kb.ddr(context.pool.add(packWeights(*source, *tiling), "weights"));
   chain->prepare(kb, context.pool);
-  SmallVector<Value> residuals = chain->tensorBuffers(kb, context.pool, spec.inputs);
-  SpatialNest nest(kb, source->window, tiling->chunk, kb.ddr(globalOf(source->input, spec)),
-                   kb.ddr(spec.outputs[0]), residuals);
+  SmallVector<Place> residuals = chain->tensorPlaces(kb, context.pool, spec.inputs);
+  SpatialNest nest(kb, source->window, tiling->chunk, inputPlace(kb, source->input, spec),
+                   outputPlace(kb, spec), residuals);
   ConvEmitter(kb, *source, *tiling, *chain, nest).run(weights, tiling->weightBlockBytes(problem));
   kb.finish();
   return true;

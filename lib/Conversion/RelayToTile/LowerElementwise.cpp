@@ -61,16 +61,18 @@ static bool lowerElementwise(Operation *op, const KernelSpec &spec, LoweringCont
   if (!w)
     return false;
 
-  KernelBuilder kb(context.module, spec.name, spec.primitive->getLoc(), context.ncore);
+  KernelBuilder kb = builderFor(spec, context);
   chain->prepare(kb, context.pool);
   auto tensorCount = static_cast<int64_t>(chain->tensorCount());
-  auto chunk = schedule::chooseChunk(*w, 1 + tensorCount, kb.allocated(MemoryLevel::LLB));
+  auto chunk = schedule::chooseChunk(*w, stagingOf(spec, start, chain->tensorsInDdr(spec.inputs)),
+                                     kb.allocated(MemoryLevel::LLB));
   if (!chunk) {
     why = "one row of " + std::to_string(w->channels) + " elements does not fit LLB";
     return false;
   }
-  SmallVector<Value> tensors = chain->tensorBuffers(kb, context.pool, spec.inputs), tensorTiles;
-  SpatialNest nest(kb, *w, *chunk, kb.ddr(globalOf(start, spec)), kb.ddr(spec.outputs[0]), tensors);
+  SmallVector<Place> tensors = chain->tensorPlaces(kb, context.pool, spec.inputs);
+  SmallVector<Value> tensorTiles;
+  SpatialNest nest(kb, *w, *chunk, inputPlace(kb, start, spec), outputPlace(kb, spec), tensors);
 
   // Small enough that every core gets its share, large enough to hide the fixed costs.
   int64_t rowBytes = w->channels * halfBytes;
@@ -89,7 +91,7 @@ static bool lowerElementwise(Operation *op, const KernelSpec &spec, LoweringCont
       kb.loadLinear(in, zero, nest.inputLlb(), t.inOffset, count, most);
       SmallVector<Value> tiles;
       for (int64_t i = 0; i < tensorCount; ++i) {
-        kb.loadLinear(tensorTiles[i], zero, nest.residualLlb(i), t.outOffset, count, most);
+        kb.loadLinear(tensorTiles[i], zero, nest.residualLlb(i), t.residualOffsets[i], count, most);
         tiles.push_back(kb.view(tensorTiles[i]));
       }
       chain->emit(kb, kb.view(out), zero, kb.view(in), zero, t.outRows, kb.constant(w->channels), zero, tiles,

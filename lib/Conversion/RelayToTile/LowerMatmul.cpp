@@ -54,10 +54,10 @@ static int64_t l1Need(const Product &p, const ProductTiling &t) {
   return (p.k * t.tileM + 2 * p.k * t.tileN + t.tileM * t.tileN) * halfBytes + 4096;
 }
 
-static std::optional<ProductTiling> tilingOf(const Product &p, int ncore, int64_t epilogueBytes,
-                                             std::string &why) {
+static std::optional<ProductTiling> tilingOf(const Product &p, int ncore, int64_t llbRoom,
+                                             int64_t epilogueBytes, std::string &why) {
   int64_t slice = (p.m * p.k + p.k * p.n + p.m * p.n) * halfBytes;
-  if (slice > levelCapacity(MemoryLevel::LLB) - 65536 - epilogueBytes) {
+  if (slice > llbRoom - 65536 - epilogueBytes) {
     why = "one product needs " + std::to_string(slice) + " bytes of LLB, more than it has";
     return std::nullopt;
   }
@@ -85,7 +85,7 @@ static std::optional<ProductTiling> tilingOf(const Product &p, int ncore, int64_
 
 static std::string whyNotMatmul(Operation *op, int ncore) {
   std::string why;
-  tilingOf(productOf(op), ncore, tableBytes + 65536, why);
+  tilingOf(productOf(op), ncore, levelCapacity(MemoryLevel::LLB), tableBytes + 65536, why);
   return why;
 }
 
@@ -95,7 +95,7 @@ public:
   ProductEmitter(KernelBuilder &kb, const Product &p, const ProductTiling &t, const ElementwiseChain &chain)
       : kb(kb), b(kb.builder()), p(p), t(t), chain(chain) {}
 
-  void run(Value lhsDdr, Value rhsDdr, Value outDdr, ArrayRef<Value> residualsDdr) {
+  void run(const Place &lhsFrom, const Place &rhsFrom, const Place &outTo, ArrayRef<Place> residualsFrom) {
     int64_t lhsBytes = p.m * p.k * halfBytes, rhsBytes = p.k * p.n * halfBytes,
             outBytes = p.m * p.n * halfBytes;
     lhsLlb = kb.alloc(MemoryLevel::LLB, lhsBytes, "lhs");
@@ -111,24 +111,29 @@ public:
       raw = kb.alloc(MemoryLevel::L1, t.tileN * p.k * halfBytes, "raw");
       turned = kb.alloc(MemoryLevel::IM, t.tileN * p.k * halfBytes, "turned");
     }
-    for (size_t i = 0; i < residualsDdr.size(); ++i) {
+    for (size_t i = 0; i < residualsFrom.size(); ++i) {
       residualsLlb.push_back(kb.alloc(MemoryLevel::LLB, outBytes, "residual"));
       residuals.push_back(kb.alloc(MemoryLevel::L1, t.tileM * t.tileN * halfBytes, "residual"));
     }
     kb.loop(0, p.batch, 1, [&](Value batch) {
       Value outOffset = kb.mul(batch, outBytes), zero = kb.constant(0);
       kb.onMaster([&] {
-        kb.dma(lhsLlb, zero, lhsDdr, p.lhsShared ? zero : kb.mul(batch, lhsBytes), kb.constant(lhsBytes),
+        kb.dma(lhsLlb, zero, lhsFrom.buffer,
+               kb.add(lhsFrom.offset, p.lhsShared ? zero : kb.mul(batch, lhsBytes)), kb.constant(lhsBytes),
                lhsBytes);
-        kb.dma(rhsLlb, zero, rhsDdr, p.rhsShared ? zero : kb.mul(batch, rhsBytes), kb.constant(rhsBytes),
+        kb.dma(rhsLlb, zero, rhsFrom.buffer,
+               kb.add(rhsFrom.offset, p.rhsShared ? zero : kb.mul(batch, rhsBytes)), kb.constant(rhsBytes),
                rhsBytes);
-        for (size_t i = 0; i < residualsDdr.size(); ++i)
-          kb.dma(residualsLlb[i], zero, residualsDdr[i], outOffset, kb.constant(outBytes), outBytes);
+        for (size_t i = 0; i < residualsFrom.size(); ++i)
+          kb.dma(residualsLlb[i], zero, residualsFrom[i].buffer, kb.add(residualsFrom[i].offset, outOffset),
+                 kb.constant(outBytes), outBytes);
       });
       kb.barrier();
       product();
       kb.barrier();
-      kb.onMaster([&] { kb.dma(outDdr, outOffset, outLlb, zero, kb.constant(outBytes), outBytes); });
+      kb.onMaster([&] {
+        kb.dma(outTo.buffer, kb.add(outTo.offset, outOffset), outLlb, zero, kb.constant(outBytes), outBytes);
+      });
     });
   }
 
@@ -211,14 +216,15 @@ static bool lowerMatmul(Operation *op, const KernelSpec &spec, LoweringContext &
   auto chain = ElementwiseChain::analyse(spec.primitive, op->getResult(0), why);
   if (!chain)
     return false;
-  auto t = tilingOf(p, context.ncore, chain->l1Bytes() + 32768 * int64_t(chain->tensorCount()), why);
+  auto t =
+      tilingOf(p, context.ncore, spec.llbRoom, chain->l1Bytes() + 32768 * int64_t(chain->tensorCount()), why);
   if (!t)
     return false;
-  KernelBuilder kb(context.module, spec.name, spec.primitive->getLoc(), context.ncore);
+  KernelBuilder kb = builderFor(spec, context);
   chain->prepare(kb, context.pool);
-  SmallVector<Value> residuals = chain->tensorBuffers(kb, context.pool, spec.inputs);
+  SmallVector<Place> residuals = chain->tensorPlaces(kb, context.pool, spec.inputs);
   ProductEmitter(kb, p, *t, *chain)
-      .run(kb.ddr(globalOf(p.lhs, spec)), kb.ddr(globalOf(p.rhs, spec)), kb.ddr(spec.outputs[0]), residuals);
+      .run(inputPlace(kb, p.lhs, spec), inputPlace(kb, p.rhs, spec), outputPlace(kb, spec), residuals);
   kb.finish();
   return true;
 }

@@ -12,7 +12,8 @@ using namespace tensorturbo;
 using namespace tensorturbo::tile;
 using schedule::WindowShape;
 
-static constexpr int64_t llbRoom = (int64_t(8) << 20) - 65536;
+/// LLB that a kernel leaves for the alignment of its buffers.
+static constexpr int64_t reserve = 65536;
 
 static bool handlesMove(Operation *op) {
   return isa<relay::ConcatenateOp, relay::SplitOp, relay::StridedSliceOp, relay::PadOp>(op);
@@ -43,30 +44,31 @@ static Concat concatOf(relay::ConcatenateOp op) {
 
 /// Rows scattered by the cores, if the strides fit their fields and a row fits LLB; otherwise piece by piece
 /// through the DMA alone.
-static bool byCores(const Concat &c) {
-  return c.outer > 1 && c.inner * halfBytes <= maxStride && 2 * c.inner * halfBytes <= llbRoom;
+static bool byCores(const Concat &c, int64_t room) {
+  return c.outer > 1 && c.inner * halfBytes <= maxStride && 2 * c.inner * halfBytes <= room;
 }
 
-static void copyThroughLlb(KernelBuilder &kb, Value dst, Value dstOffset, Value src, Value srcOffset,
-                           int64_t bytes, Value llb, int64_t llbBytes) {
+static void copyThroughLlb(KernelBuilder &kb, const Place &dst, Value dstOffset, const Place &src,
+                           Value srcOffset, int64_t bytes, Value llb, int64_t llbBytes) {
   kb.loop(0, bytes, llbBytes, [&](Value at) {
     Value size = kb.min(kb.constant(llbBytes), kb.sub(kb.constant(bytes), at));
-    kb.dma(llb, kb.constant(0), src, kb.add(srcOffset, at), size, llbBytes);
-    kb.dma(dst, kb.add(dstOffset, at), llb, kb.constant(0), size, llbBytes);
+    kb.dma(llb, kb.constant(0), src.buffer, kb.add(src.offset, kb.add(srcOffset, at)), size, llbBytes);
+    kb.dma(dst.buffer, kb.add(dst.offset, kb.add(dstOffset, at)), llb, kb.constant(0), size, llbBytes);
   });
 }
 
 static bool lowerConcat(relay::ConcatenateOp op, const KernelSpec &spec, LoweringContext &context) {
   Concat c = concatOf(op);
-  KernelBuilder kb(context.module, spec.name, spec.primitive->getLoc(), context.ncore);
-  Value out = kb.ddr(spec.outputs[0]);
-  SmallVector<Value> inputs;
+  KernelBuilder kb = builderFor(spec, context);
+  Place out = outputPlace(kb, spec);
+  SmallVector<Place> inputs;
   for (Value input : op.getData())
-    inputs.push_back(kb.ddr(globalOf(input, spec)));
+    inputs.push_back(inputPlace(kb, input, spec));
 
-  if (!byCores(c)) {
+  int64_t room = spec.llbRoom - reserve;
+  if (!byCores(c, room)) {
     int64_t llbBytes =
-        std::min(*std::max_element(c.parts.begin(), c.parts.end()) * halfBytes, int64_t(4) << 20);
+        std::min({*std::max_element(c.parts.begin(), c.parts.end()) * halfBytes, room, int64_t(4) << 20});
     Value llb = kb.alloc(MemoryLevel::LLB, llbBytes, "piece");
     kb.onMaster([&] {
       kb.loop(0, c.outer, 1, [&](Value row) {
@@ -83,7 +85,7 @@ static bool lowerConcat(relay::ConcatenateOp op, const KernelSpec &spec, Lowerin
     return true;
   }
 
-  int64_t rowsAtOnce = std::min(c.outer, llbRoom / (2 * c.inner * halfBytes));
+  int64_t rowsAtOnce = std::min(c.outer, room / (2 * c.inner * halfBytes));
   Value outLlb = kb.alloc(MemoryLevel::LLB, rowsAtOnce * c.inner * halfBytes, "output");
   SmallVector<Value> inLlb;
   int64_t widest = *std::max_element(c.parts.begin(), c.parts.end());
@@ -97,8 +99,8 @@ static bool lowerConcat(relay::ConcatenateOp op, const KernelSpec &spec, Lowerin
     kb.onMaster([&] {
       for (size_t i = 0; i < inputs.size(); ++i) {
         int64_t bytes = c.parts[i] * halfBytes;
-        kb.dma(inLlb[i], kb.constant(0), inputs[i], kb.mul(first, bytes), kb.mul(count, bytes),
-               rowsAtOnce * bytes);
+        kb.dma(inLlb[i], kb.constant(0), inputs[i].buffer, kb.add(inputs[i].offset, kb.mul(first, bytes)),
+               kb.mul(count, bytes), rowsAtOnce * bytes);
       }
     });
     kb.barrier();
@@ -117,8 +119,8 @@ static bool lowerConcat(relay::ConcatenateOp op, const KernelSpec &spec, Lowerin
     kb.barrier();
     int64_t rowBytes = c.inner * halfBytes;
     kb.onMaster([&] {
-      kb.dma(out, kb.mul(first, rowBytes), outLlb, kb.constant(0), kb.mul(count, rowBytes),
-             rowsAtOnce * rowBytes);
+      kb.dma(out.buffer, kb.add(out.offset, kb.mul(first, rowBytes)), outLlb, kb.constant(0),
+             kb.mul(count, rowBytes), rowsAtOnce * rowBytes);
     });
   });
   kb.finish();
@@ -175,16 +177,17 @@ static bool lowerSlices(Operation *op, const KernelSpec &spec, LoweringContext &
   auto views = slicesOf(op, why);
   if (!views)
     return false;
-  KernelBuilder kb(context.module, spec.name, spec.primitive->getLoc(), context.ncore);
-  Value in = kb.ddr(globalOf(op->getOperand(0), spec));
+  KernelBuilder kb = builderFor(spec, context);
+  Place in = inputPlace(kb, op->getOperand(0), spec);
   int64_t llbBytes = 0;
   for (const SliceView &v : *views)
-    llbBytes = std::max(llbBytes, std::min(v.outer * v.part * halfBytes, int64_t(4) << 20));
+    llbBytes = std::max(llbBytes,
+                        std::min({v.outer * v.part * halfBytes, spec.llbRoom - reserve, int64_t(4) << 20}));
   Value llb = kb.alloc(MemoryLevel::LLB, llbBytes, "piece");
   kb.onMaster([&] {
     for (size_t i = 0; i < views->size(); ++i) {
       const SliceView &v = (*views)[i];
-      Value out = kb.ddr(spec.outputs[i]);
+      Place out = outputPlace(kb, spec, i);
       int64_t rowBytes = v.part * halfBytes, pitch = v.inner * halfBytes;
       if (rowBytes > llbBytes || v.outer == 1) {
         kb.loop(0, v.outer, 1, [&](Value row) {
@@ -197,9 +200,10 @@ static bool lowerSlices(Operation *op, const KernelSpec &spec, LoweringContext &
       kb.loop(0, v.outer, rows, [&](Value row) {
         Value count = kb.min(kb.constant(rows), kb.sub(kb.constant(v.outer), row));
         DmaOp::create(kb.builder(), kb.location(), kb.view(llb),
-                      kb.view(in, kb.add(kb.mul(row, pitch), v.begin * halfBytes)), count,
-                      kb.constant(rowBytes), kb.constant(pitch));
-        kb.dma(out, kb.mul(row, rowBytes), llb, kb.constant(0), kb.mul(count, rowBytes), llbBytes);
+                      kb.view(in.buffer, kb.add(in.offset, kb.add(kb.mul(row, pitch), v.begin * halfBytes))),
+                      count, kb.constant(rowBytes), kb.constant(pitch));
+        kb.dma(out.buffer, kb.add(out.offset, kb.mul(row, rowBytes)), llb, kb.constant(0),
+               kb.mul(count, rowBytes), llbBytes);
       });
     }
   });
@@ -226,7 +230,7 @@ static std::optional<WindowShape> padWindow(relay::PadOp op, std::string &why) {
   w.top = pads[2], w.bottom = pads[3], w.left = pads[4], w.right = pads[5];
   w.outHeight = w.height + w.top + w.bottom;
   w.outWidth = w.width + w.left + w.right;
-  auto chunk = schedule::chooseChunk(w, 1, 0);
+  auto chunk = schedule::chooseChunk(w, {}, 0);
   if (!chunk || chunk->rowsPerChunk || w.outputRowBytes() > 0x100000 || w.outWidth > maxExtent) {
     why = "an image of " + std::to_string(w.outHeight * w.outputRowBytes()) +
           " bytes does not fit LLB with its input";
@@ -239,9 +243,14 @@ static bool lowerPad(relay::PadOp op, const KernelSpec &spec, LoweringContext &c
   auto w = padWindow(op, why);
   if (!w)
     return false;
-  KernelBuilder kb(context.module, spec.name, spec.primitive->getLoc(), context.ncore);
-  SpatialNest nest(kb, *w, *schedule::chooseChunk(*w, 1, 0), kb.ddr(globalOf(op.getData(), spec)),
-                   kb.ddr(spec.outputs[0]), {});
+  KernelBuilder kb = builderFor(spec, context);
+  auto chunk = schedule::chooseChunk(*w, stagingOf(spec, op.getData()), 0);
+  if (!chunk || chunk->rowsPerChunk) {
+    why = "an image of " + std::to_string(w->outHeight * w->outputRowBytes()) +
+          " bytes does not fit LLB with its input";
+    return false;
+  }
+  SpatialNest nest(kb, *w, *chunk, inputPlace(kb, op.getData(), spec), outputPlace(kb, spec), {});
   int64_t rows =
       std::clamp<int64_t>(int64_t(262144) / w->outputRowBytes(), 1, ceilDiv(w->outHeight, context.ncore));
   Value band = kb.alloc(MemoryLevel::L1, rows * w->outputRowBytes(), "band");

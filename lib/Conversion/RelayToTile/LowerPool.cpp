@@ -85,9 +85,10 @@ static int64_t l1Need(const WindowShape &w, const PoolTiling &t) {
   return raw + frame + vertical + horizontal + out + w.outHeight * w.outWidth * halfBytes + 6 * 64;
 }
 
-static std::optional<PoolTiling> tilingOf(const WindowShape &w, int ncore, std::string &why) {
+static std::optional<PoolTiling> tilingOf(const WindowShape &w, const schedule::Staging &staging, int ncore,
+                                          std::string &why) {
   int64_t factors = w.outHeight * w.outWidth * halfBytes + 64;
-  auto chunk = schedule::chooseChunk(w, 1, factors);
+  auto chunk = schedule::chooseChunk(w, staging, factors);
   if (!chunk) {
     why = "one row of the map does not fit LLB";
     return std::nullopt;
@@ -131,7 +132,7 @@ static std::string whyNotPool(Operation *op, int ncore) {
   if (w.top >= w.extentHeight() || w.left >= w.extentWidth() || w.bottom >= w.extentHeight())
     return "padding must be smaller than the window, got " + shapeText({w.top, w.left, w.bottom}) +
            " for a window of " + shapeText({w.extentHeight(), w.extentWidth()});
-  tilingOf(w, ncore, why);
+  tilingOf(w, {}, ncore, why);
   return why;
 }
 
@@ -271,11 +272,11 @@ static bool lowerPool(Operation *op, const KernelSpec &spec, LoweringContext &co
   auto p = poolOf(op, why);
   if (!p)
     return false;
-  auto t = tilingOf(p->window, context.ncore, why);
+  auto t = tilingOf(p->window, stagingOf(spec, p->input), context.ncore, why);
   if (!t)
     return false;
-  KernelBuilder kb(context.module, spec.name, spec.primitive->getLoc(), context.ncore);
-  SpatialNest nest(kb, p->window, t->chunk, kb.ddr(globalOf(p->input, spec)), kb.ddr(spec.outputs[0]), {});
+  KernelBuilder kb = builderFor(spec, context);
+  SpatialNest nest(kb, p->window, t->chunk, inputPlace(kb, p->input, spec), outputPlace(kb, spec), {});
   PoolEmitter(kb, *p, *t, nest).run(context.pool);
   kb.finish();
   return true;

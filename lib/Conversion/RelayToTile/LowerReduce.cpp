@@ -155,7 +155,7 @@ static std::string whyNotReduce(Operation *op, int ncore) {
     if (r->reduced > maxExtent || r->inner > maxStride / halfBytes || tileColumns(*r, ncore) == 0)
       return "a matrix of " + std::to_string(r->reduced) + " x " + std::to_string(r->inner) +
              " is too large to be reduced along its rows";
-    auto chunk = schedule::chooseChunk(windowOf(*r), 1, 256 * 1024);
+    auto chunk = schedule::chooseChunk(windowOf(*r), {}, 256 * 1024);
     if (!chunk || chunk->rowsPerChunk)
       return "a matrix of " + std::to_string(r->reduced) + " x " + std::to_string(r->inner) +
              " does not fit LLB";
@@ -343,15 +343,16 @@ static bool lowerReduce(Operation *op, const KernelSpec &spec, LoweringContext &
   if (!r)
     return false;
   WindowShape w = windowOf(*r);
-  auto chunk = schedule::chooseChunk(w, 1, 256 * 1024);
+  auto chunk =
+      schedule::chooseChunk(w, stagingOf(spec, r->input), r->fold == Fold::LogSoftmax ? tableBytes : 0);
   if (!chunk) {
     why = "one row of " + std::to_string(w.channels) + " elements does not fit LLB";
     return false;
   }
-  KernelBuilder kb(context.module, spec.name, spec.primitive->getLoc(), context.ncore);
+  KernelBuilder kb = builderFor(spec, context);
   FoldEmitter fold(kb, *r);
   fold.prepare(context.pool);
-  SpatialNest nest(kb, w, *chunk, kb.ddr(globalOf(r->input, spec)), kb.ddr(spec.outputs[0]), {});
+  SpatialNest nest(kb, w, *chunk, inputPlace(kb, r->input, spec), outputPlace(kb, spec), {});
   if (r->inner == 1) {
     int64_t rowBytes = r->reduced * halfBytes;
     int64_t rowsInChunk = chunk->rowsPerChunk ? chunk->rowsPerChunk : w.outHeight;

@@ -157,10 +157,14 @@ static bool lowerTranspose(Operation *op, const KernelSpec &spec, LoweringContex
   auto e = exchangeOf(cast<relay::TransposeOp>(op), why);
   if (!e)
     return false;
-  KernelBuilder kb(context.module, spec.name, spec.primitive->getLoc(), context.ncore);
-  Value in = kb.ddr(globalOf(op->getOperand(0), spec)), out = kb.ddr(spec.outputs[0]);
   int64_t sliceBytes = e->sliceBytes();
-  int64_t slicesAtOnce = std::min(e->a, (levelCapacity(MemoryLevel::LLB) - 65536) / 2 / sliceBytes);
+  int64_t slicesAtOnce = std::min(e->a, (spec.llbRoom - 65536) / 2 / sliceBytes);
+  if (slicesAtOnce < 1) {
+    why = "a slice of " + std::to_string(sliceBytes) + " bytes does not fit LLB with its result";
+    return false;
+  }
+  KernelBuilder kb = builderFor(spec, context);
+  Place in = inputPlace(kb, op->getOperand(0), spec), out = outputPlace(kb, spec);
   Value inLlb = kb.alloc(MemoryLevel::LLB, slicesAtOnce * sliceBytes, "input");
   Value outLlb = kb.alloc(MemoryLevel::LLB, slicesAtOnce * sliceBytes, "output");
 
@@ -184,8 +188,8 @@ static bool lowerTranspose(Operation *op, const KernelSpec &spec, LoweringContex
   kb.loop(0, e->a, slicesAtOnce, [&](Value start) {
     Value slices = kb.min(kb.constant(slicesAtOnce), kb.sub(kb.constant(e->a), start));
     kb.onMaster([&] {
-      kb.dma(inLlb, kb.constant(0), in, kb.mul(start, sliceBytes), kb.mul(slices, sliceBytes),
-             slicesAtOnce * sliceBytes);
+      kb.dma(inLlb, kb.constant(0), in.buffer, kb.add(in.offset, kb.mul(start, sliceBytes)),
+             kb.mul(slices, sliceBytes), slicesAtOnce * sliceBytes);
     });
     kb.barrier();
     if (many)
@@ -200,8 +204,8 @@ static bool lowerTranspose(Operation *op, const KernelSpec &spec, LoweringContex
       });
     kb.barrier();
     kb.onMaster([&] {
-      kb.dma(out, kb.mul(start, sliceBytes), outLlb, kb.constant(0), kb.mul(slices, sliceBytes),
-             slicesAtOnce * sliceBytes);
+      kb.dma(out.buffer, kb.add(out.offset, kb.mul(start, sliceBytes)), outLlb, kb.constant(0),
+             kb.mul(slices, sliceBytes), slicesAtOnce * sliceBytes);
     });
   });
   kb.finish();

@@ -30,8 +30,16 @@ inline int64_t ceilDiv(int64_t a, int64_t b) {
 int64_t product(llvm::ArrayRef<int64_t> extents);
 /// "[1, 3, 224, 224]".
 std::string shapeText(llvm::ArrayRef<int64_t> shape);
-/// Position of a function argument's global among the spec's inputs; the value must be an argument.
-std::string globalOf(mlir::Value argument, const KernelSpec &spec);
+/// Number of a function argument; the value must be one.
+unsigned argumentNumber(mlir::Value argument);
+/// The tensor of a function argument or of result `i`.
+Place inputPlace(KernelBuilder &kb, mlir::Value argument, const KernelSpec &spec);
+Place outputPlace(KernelBuilder &kb, const KernelSpec &spec, size_t i = 0);
+/// A kernel builder for the spec's function.
+KernelBuilder builderFor(const KernelSpec &spec, LoweringContext &context);
+/// What of a window operator's tensors must be staged: input `argument`, the output, and `inDdr` further
+/// tensors.
+schedule::Staging stagingOf(const KernelSpec &spec, mlir::Value argument, int64_t inDdr = 0);
 /// Bytes of L1 that a kernel may still allocate.
 int64_t freeL1(const KernelBuilder &kb);
 

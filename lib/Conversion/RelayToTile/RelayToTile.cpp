@@ -32,8 +32,32 @@ std::string tile::shapeText(ArrayRef<int64_t> shape) {
   return text + "]";
 }
 
-std::string tile::globalOf(Value argument, const KernelSpec &spec) {
-  return spec.inputs[cast<BlockArgument>(argument).getArgNumber()];
+unsigned tile::argumentNumber(Value argument) {
+  return cast<BlockArgument>(argument).getArgNumber();
+}
+
+static Place placeOf(KernelBuilder &kb, const TensorRef &tensor) {
+  return kb.place(tensor.global, tensor.inLlb, tensor.iterationBytes);
+}
+
+Place tile::inputPlace(KernelBuilder &kb, Value argument, const KernelSpec &spec) {
+  return placeOf(kb, spec.inputs[argumentNumber(argument)]);
+}
+
+Place tile::outputPlace(KernelBuilder &kb, const KernelSpec &spec, size_t i) {
+  return placeOf(kb, spec.outputs[i]);
+}
+
+KernelBuilder tile::builderFor(const KernelSpec &spec, LoweringContext &context) {
+  return KernelBuilder(context.module, spec.name, spec.primitive->getLoc(), context.ncore, spec.iterated);
+}
+
+schedule::Staging tile::stagingOf(const KernelSpec &spec, Value argument, int64_t inDdr) {
+  schedule::Staging staging;
+  staging.input = !spec.inputs[argumentNumber(argument)].inLlb;
+  staging.outputs = (spec.outputs[0].inLlb ? 0 : 1) + inDdr;
+  staging.room = spec.llbRoom;
+  return staging;
 }
 
 int64_t tile::freeL1(const KernelBuilder &kb) {

@@ -8,13 +8,25 @@
 
 namespace tensorturbo::tile {
 
-/// One call of a primitive function: which DDR tensors (tile.global) it reads and writes.
+/// Where a kernel finds a tensor: a tile.global in DDR, or resident in LLB.
+struct TensorRef {
+  std::string global;
+  bool inLlb = false;
+  /// A kernel that runs once for each part of the batch adds this many bytes for each part before its own.
+  int64_t iterationBytes = 0;
+};
+
+/// One call of a primitive function: which tensors it reads and writes.
 struct KernelSpec {
   mlir::func::FuncOp primitive;
   /// Name of the kernel function to create.
   std::string name;
-  /// One global per argument and per result.
-  std::vector<std::string> inputs, outputs;
+  /// One for each argument and each result.
+  std::vector<TensorRef> inputs, outputs;
+  /// The kernel runs in a loop over parts of the batch and takes the number of the part as argument.
+  bool iterated = false;
+  /// Bytes of LLB that the kernel may use for itself.
+  int64_t llbRoom = int64_t(8) << 20;
 };
 
 struct LoweringContext {

@@ -9,39 +9,58 @@ static int64_t ceilDiv(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
-SpatialNest::SpatialNest(KernelBuilder &kb, const WindowShape &window, const ChunkPlan &chunk, Value input,
-                         Value output, ArrayRef<Value> residualBuffers)
-    : kb(kb), window(window), chunk(chunk), input(input), output(output),
-      residuals(residualBuffers.begin(), residualBuffers.end()) {
+SpatialNest::Staged SpatialNest::stage(const Place &place, int64_t bytes, const char *name) {
+  if (place.inLlb())
+    return {place, place.buffer, true};
+  return {place, kb.alloc(MemoryLevel::LLB, bytes, name), false};
+}
+
+SpatialNest::SpatialNest(KernelBuilder &kb, const WindowShape &window, const ChunkPlan &chunk,
+                         const Place &input, const Place &output, ArrayRef<Place> residualPlaces)
+    : kb(kb), window(window), chunk(chunk) {
   const WindowShape &w = this->window;
   int64_t inRows = chunk.rowsPerChunk ? std::min(w.inputRows(chunk.rowsPerChunk), w.height) : w.height;
   int64_t outRows = chunk.rowsPerChunk ? chunk.rowsPerChunk : w.outHeight;
-  inLlb = kb.alloc(MemoryLevel::LLB, chunk.imagesPerChunk * inRows * w.inputRowBytes(), "input");
+  in = stage(input, chunk.imagesPerChunk * inRows * w.inputRowBytes(), "input");
   int64_t outBytes = chunk.imagesPerChunk * outRows * w.outputRowBytes();
-  outLlb = kb.alloc(MemoryLevel::LLB, outBytes, "output");
-  for (size_t i = 0; i < residuals.size(); ++i)
-    residualsLlb.push_back(kb.alloc(MemoryLevel::LLB, outBytes, "residual" + std::to_string(i)));
+  out = stage(output, outBytes, "output");
+  for (const Place &place : residualPlaces)
+    residuals.push_back(stage(place, outBytes, "residual"));
 }
 
 void SpatialNest::forEachChunk(llvm::function_ref<void()> body) {
   const WindowShape &w = window;
   int64_t inImage = w.height * w.inputRowBytes(), outImage = w.outHeight * w.outputRowBytes();
+  bool staged = !in.resident || llvm::any_of(residuals, [](const Staged &s) { return !s.resident; });
   auto run = [&](Value inStart, Value inBytes, int64_t inMax, Value outStart, Value outBytes,
                  int64_t outMax) {
-    kb.onMaster([&] {
-      kb.dma(inLlb, kb.constant(0), input, inStart, inBytes, inMax);
-      for (size_t i = 0; i < residuals.size(); ++i)
-        kb.dma(residualsLlb[i], kb.constant(0), residuals[i], outStart, outBytes, outMax);
-    });
-    kb.barrier();
+    if (staged) {
+      kb.onMaster([&] {
+        auto bring = [&](const Staged &s, Value start, Value bytes, int64_t most) {
+          if (!s.resident)
+            kb.dma(s.llb, kb.constant(0), s.place.buffer, kb.add(s.place.offset, start), bytes, most);
+        };
+        bring(in, inStart, inBytes, inMax);
+        for (const Staged &s : residuals)
+          bring(s, outStart, outBytes, outMax);
+      });
+      kb.barrier();
+    }
     body();
-    kb.barrier();
-    kb.onMaster([&] { kb.dma(output, outStart, outLlb, kb.constant(0), outBytes, outMax); });
+    // The next chunk overwrites what other cores may still read.
+    if (staged || !out.resident)
+      kb.barrier();
+    if (out.resident)
+      return;
+    kb.onMaster([&] {
+      kb.dma(out.place.buffer, kb.add(out.place.offset, outStart), out.llb, kb.constant(0), outBytes, outMax);
+    });
   };
 
   if (!chunk.rowsPerChunk) {
     kb.loop(0, w.batch, chunk.imagesPerChunk, [&](Value image) {
       images = kb.min(kb.constant(chunk.imagesPerChunk), kb.sub(kb.constant(w.batch), image));
+      firstImage = image;
       firstRow = firstInRow = kb.constant(0);
       rows = kb.constant(w.outHeight);
       run(kb.mul(image, inImage), kb.mul(images, inImage), chunk.imagesPerChunk * inImage,
@@ -53,6 +72,7 @@ void SpatialNest::forEachChunk(llvm::function_ref<void()> body) {
   kb.loop(0, w.batch, 1, [&](Value image) {
     kb.loop(0, w.outHeight, chunk.rowsPerChunk, [&](Value row) {
       images = kb.constant(1);
+      firstImage = image;
       firstRow = row;
       rows = kb.min(kb.constant(chunk.rowsPerChunk), kb.sub(kb.constant(w.outHeight), row));
       Value top = kb.add(kb.mul(row, w.strideHeight), -w.top);
@@ -65,6 +85,16 @@ void SpatialNest::forEachChunk(llvm::function_ref<void()> body) {
           kb.mul(rows, w.outputRowBytes()), chunk.rowsPerChunk * w.outputRowBytes());
     });
   });
+}
+
+/// Where row `row` of image `image` of the chunk lies in the LLB buffer: a staged buffer holds the chunk
+/// alone.
+Value SpatialNest::offsetOf(const Staged &s, Value image, Value row, Value firstRowOfChunk,
+                            int64_t imageBytes, int64_t rowBytes) {
+  if (s.resident)
+    return kb.add(s.place.offset,
+                  kb.add(kb.mul(kb.add(firstImage, image), imageBytes), kb.mul(row, rowBytes)));
+  return kb.add(kb.mul(image, imageBytes), kb.mul(kb.sub(row, firstRowOfChunk), rowBytes));
 }
 
 void SpatialNest::forEachTile(int64_t rowsPerTile, Value first, int64_t step,
@@ -88,10 +118,11 @@ void SpatialNest::forEachTile(int64_t rowsPerTile, Value first, int64_t step,
       Value end = kb.min(kb.constant(w.height), below);
       t.bottom = kb.sub(below, end);
       t.inRows = kb.sub(end, t.inRow);
-      t.inOffset = kb.add(kb.mul(t.image, w.height * w.inputRowBytes()),
-                          kb.mul(kb.sub(t.inRow, firstInRow), w.inputRowBytes()));
-      t.outOffset =
-          kb.add(kb.mul(t.image, w.outHeight * w.outputRowBytes()), kb.mul(rowInChunk, w.outputRowBytes()));
+      int64_t inImage = w.height * w.inputRowBytes(), outImage = w.outHeight * w.outputRowBytes();
+      t.inOffset = offsetOf(in, t.image, t.inRow, firstInRow, inImage, w.inputRowBytes());
+      t.outOffset = offsetOf(out, t.image, t.outRow, firstRow, outImage, w.outputRowBytes());
+      for (const Staged &r : residuals)
+        t.residualOffsets.push_back(offsetOf(r, t.image, t.outRow, firstRow, outImage, w.outputRowBytes()));
       body(t);
     };
     // The last chunk of an image may be short of whole bands.

@@ -13,20 +13,21 @@ struct SpatialTile {
   mlir::Value image, outRow, outRows;
   /// First real input row (within the image), number of real input rows, missing rows above and below.
   mlir::Value inRow, inRows, top, bottom;
-  /// Byte offsets of the band in the chunk's LLB buffers.
+  /// Byte offsets of the band in the LLB buffers of input, output and residuals.
   mlir::Value inOffset, outOffset;
+  llvm::SmallVector<mlir::Value> residualOffsets;
 };
 
 class SpatialNest {
 public:
-  /// `residuals` are DDR buffers of the output's shape; they get LLB buffers of their own.
+  /// `residuals` have the output's shape. What lives in DDR is staged through an LLB buffer of its own.
   SpatialNest(KernelBuilder &kb, const schedule::WindowShape &window, const schedule::ChunkPlan &chunk,
-              mlir::Value input, mlir::Value output, llvm::ArrayRef<mlir::Value> residuals);
+              const Place &input, const Place &output, llvm::ArrayRef<Place> residuals);
 
   /// LLB buffers of the chunk.
-  mlir::Value inputLlb() const { return inLlb; }
-  mlir::Value outputLlb() const { return outLlb; }
-  mlir::Value residualLlb(size_t i) const { return residualsLlb[i]; }
+  mlir::Value inputLlb() const { return in.llb; }
+  mlir::Value outputLlb() const { return out.llb; }
+  mlir::Value residualLlb(size_t i) const { return residuals[i].llb; }
 
   /// For each chunk: brings the inputs, runs `body` on all cores between two barriers, writes the output
   /// back.
@@ -36,14 +37,24 @@ public:
                    llvm::function_ref<void(const SpatialTile &)> body);
 
 private:
+  /// A tensor and its buffer in LLB, which for a resident tensor is the tensor itself.
+  struct Staged {
+    Place place;
+    mlir::Value llb;
+    bool resident = false;
+  };
+  Staged stage(const Place &place, int64_t bytes, const char *name);
+
   KernelBuilder &kb;
   schedule::WindowShape window;
   schedule::ChunkPlan chunk;
-  mlir::Value input, output;
-  llvm::SmallVector<mlir::Value> residuals, residualsLlb;
-  mlir::Value inLlb, outLlb;
-  // The chunk that the code being built runs in.
-  mlir::Value images, firstRow, rows, firstInRow;
+  Staged in, out;
+  llvm::SmallVector<Staged> residuals;
+  // The chunk that the code being built runs in: its images, and the first of them.
+  mlir::Value images, firstImage, firstRow, rows, firstInRow;
+
+  mlir::Value offsetOf(const Staged &s, mlir::Value image, mlir::Value row, mlir::Value firstRowOfChunk,
+                       int64_t imageBytes, int64_t rowBytes);
 };
 
 } // namespace tensorturbo::tile

@@ -49,7 +49,7 @@ private:
 
   bool lower(Operation *op) {
     return llvm::TypeSwitch<Operation *, bool>(op)
-        .Case<DdrOp, AllocOp, ViewOp, BinaryOp, BinaryVectorOp, BinaryScalarOp, UnaryOp>(
+        .Case<GlobalBufferOp, AllocOp, ViewOp, BinaryOp, BinaryVectorOp, BinaryScalarOp, UnaryOp>(
             [&](auto typed) { return lowerOp(typed); })
         .Case<CoreIdOp, BarrierOp, DmaOp, LoadOp, StoreOp, BroadcastOp, SendOp, ConvOp, MatmulOp, TransposeOp,
               LookupOp, FillOp, SpreadOp, ReduceOp, DotOp>([&](auto typed) {
@@ -65,7 +65,7 @@ private:
   //===-- buffers
   //----------------------------------------------------------------------------------------===//
 
-  bool lowerOp(DdrOp op) {
+  bool lowerOp(GlobalBufferOp op) {
     auto global = SymbolTable::lookupNearestSymbolFrom<GlobalOp>(op, op.getGlobalAttr());
     if (!global || !global.getAddress()) {
       op.emitOpError("names a tensor without address: @") << op.getGlobal();

@@ -14,7 +14,7 @@ class Tile_EffectOp<string mnemonic, list<Trait> traits = []>
 //===-- buffers ------------------------------------------------------------------------------------------===//
 
 def Tile_GlobalOp : Tile_Op<"global", [Symbol]> {
-  let summary = "a tensor in DDR that outlives a kernel: constant, input, output or intermediate result";
+  let summary = "a tensor that outlives a kernel, in DDR or LLB: constant, input, output or intermediate result";
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$bytes,
     // Key of the bytes in the constant store, for constants.
     OptionalAttr<I64Attr>:$constant,
@@ -22,8 +22,8 @@ def Tile_GlobalOp : Tile_Op<"global", [Symbol]> {
     OptionalAttr<I64Attr>:$address);
   let assemblyFormat = "$sym_name attr-dict";
 }
-def Tile_DdrOp : Tile_Op<"ddr", [Pure]> {
-  let summary = "the buffer of a global tensor";
+def Tile_GlobalBufferOp : Tile_Op<"global_buffer", [Pure]> {
+  let summary = "the buffer of a global tensor, in DDR or LLB";
   let arguments = (ins FlatSymbolRefAttr:$global);
   let results = (outs Tile_Buffer:$buffer);
   let assemblyFormat = "$global attr-dict `:` type($buffer)";

@@ -25,6 +25,6 @@ func.func @unplanned() {
 tile.global @x {bytes = 4096 : i64}
 func.func @no_address() {
   // expected-error @+1 {{names a tensor without address: @x}}
-  %x = tile.ddr @x : !tile.buffer<DDR>
+  %x = tile.global_buffer @x : !tile.buffer<DDR>
   return
 }

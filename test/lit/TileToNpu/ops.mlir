@@ -54,7 +54,7 @@ func.func @dma() {
   %rows = arith.constant 16 : i32
   %width = arith.constant 65538 : i32
   %stride = arith.constant 131072 : i32
-  %x = tile.ddr @x : !tile.buffer<DDR>
+  %x = tile.global_buffer @x : !tile.buffer<DDR>
   %llb = tile.alloc "llb" 4096 {offset = 0 : i64} : !tile.buffer<LLB>
   %p = tile.view %llb[%c0] : !tile.buffer<LLB> -> !tile.ptr<LLB>
   %q = tile.view %x[%c0] : !tile.buffer<DDR> -> !tile.ptr<DDR>

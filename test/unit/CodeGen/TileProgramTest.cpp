@@ -23,9 +23,9 @@ func.func @npu_0_rows() {
   %bytes = arith.constant 64 : i32
   %all = arith.constant 256 : i32
   %stride = arith.constant 200 : i32
-  %matrix = tile.ddr @matrix : !tile.buffer<DDR>
-  %vector = tile.ddr @vector : !tile.buffer<DDR>
-  %result = tile.ddr @result : !tile.buffer<DDR>
+  %matrix = tile.global_buffer @matrix : !tile.buffer<DDR>
+  %vector = tile.global_buffer @vector : !tile.buffer<DDR>
+  %result = tile.global_buffer @result : !tile.buffer<DDR>
   %staged = tile.alloc "staged" 256 : !tile.buffer<LLB>
   %staged_vector = tile.alloc "staged vector" 64 : !tile.buffer<LLB>
   %row = tile.alloc "row" 64 : !tile.buffer<L1>

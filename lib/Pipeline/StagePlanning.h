@@ -1,0 +1,39 @@
+// Level 1 on a partitioned module: the stage problem of each NPU segment, and kernels for a part of the batch.
+#pragma once
+#include "Pipeline/Buffers.h"
+#include "Schedule/Stages.h"
+#include <optional>
+#include <vector>
+
+namespace tensorturbo {
+
+/// What level 1 decided, by step and buffer of the assignment.
+struct StageDecisions {
+  struct StepDecision {
+    /// Stage of the step: steps of one stage with more than one part run in a loop over the parts.
+    int stage = -1;
+    int64_t parts = 1;
+    /// LLB that is left for the kernel itself.
+    int64_t llbRoom = 0;
+  };
+  struct BufferDecision {
+    bool inLlb = false;
+    /// Bytes that it takes in LLB.
+    int64_t llbBytes = 0;
+    /// It belongs to one stage, so every part of the batch finds it at the same place.
+    bool inside = false;
+    /// Steps at which it must be kept.
+    int64_t firstUse = 0, lastUse = 0;
+  };
+  std::vector<StepDecision> steps;
+  std::vector<BufferDecision> buffers;
+};
+
+/// Plans every NPU segment. With `stay` false nothing stays in LLB and nothing is cut: level 0.
+StageDecisions decideStages(mlir::ModuleOp module, const BufferAssignment &assignment, bool stay);
+
+/// The primitive function for a part of the batch: first axes of `batch` become `part`. Null if an operator treats
+/// the images of a batch together, or has its shape in an attribute. The new function is added to the module.
+mlir::func::FuncOp withBatch(mlir::ModuleOp module, mlir::func::FuncOp primitive, int64_t batch, int64_t part);
+
+} // namespace tensorturbo
