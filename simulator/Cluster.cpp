@@ -26,7 +26,7 @@ void stopAt(RunResult &result, RunStatus status, uint32_t core, uint32_t pc, std
 
 Cluster::Cluster(const MachineOptions &options, Memory &memory)
     : harts(static_cast<size_t>(options.cores)), options(options), memory(memory), code(memory),
-      pool(std::min(options.threads, options.cores)) {
+      pool(options.scheduleSeed ? 1 : std::min(options.threads, options.cores)) {
   if (options.checks)
     hazards = std::make_unique<HazardDetector>(memory, options.cores);
   for (uint32_t base : dmaBase)
@@ -57,6 +57,10 @@ void Cluster::reset() {
   if (hazards)
     hazards->reset();
   freedOnChip = false;
+  random.seed(options.scheduleSeed.value_or(0));
+  turnOrder.clear();
+  for (const Hart &hart : harts)
+    turnOrder.push_back(hart.id);
   lastTrap.reset();
   code.clear();
 }
@@ -93,7 +97,8 @@ Step Cluster::storeDevice(Hart &hart, uint32_t address, uint32_t value) {
   hart.stores++;
   if (address - hsyncBase < hsyncSize) {
     uint32_t group = (address - hsyncBase) / 4;
-    if (uint32_t affected = (~value | ~barrier.mask(group)) & barrier.waitingCores(); options.checks && affected)
+    if (uint32_t affected = (~value | ~barrier.mask(group)) & barrier.waitingCores();
+        options.checks && affected)
       return hart.fail("changes barrier group " + std::to_string(group) + " while core " +
                        std::to_string(__builtin_ctz(affected)) + ", a member of it, waits at a barrier");
     barrier.setMask(group, value);
@@ -272,7 +277,7 @@ Cluster::Served Cluster::service(bool force, RunResult &result) {
   bool progress = false, allMet = false;
   flushCode();
   if (hazards)
-    hazards->collect(pool.size() > 1);
+    hazards->collect(turnOrder, pool.size() > 1);
   for (Hart &hart : harts) {
     uint32_t released = 0;
     if (hart.wait == WaitKind::Barrier && !barrier.isWaiting(hart.id)) {
@@ -306,6 +311,8 @@ Cluster::Served Cluster::service(bool force, RunResult &result) {
   }
   if (hazards && (hazards->isLong() || allMet) && !checkHazards(result))
     return Served::Failed;
+  if (options.scheduleSeed && !force && random() % 4)
+    return progress ? Served::Progress : Served::Nothing;
   for (uint32_t i = 0; i < dma.size(); i++) {
     SystemDma &controller = dma[i];
     SystemDma::Failure failure;
@@ -339,7 +346,7 @@ Step Cluster::runTurn(Hart &hart, uint64_t limit) const {
 /// One core until its turn ends. Touches nothing of other cores except through memory and devices.
 void Cluster::takeTurn(Turn &turn) const {
   Hart &hart = *turn.hart;
-  uint64_t begin = hart.retired, limit = begin + quantum;
+  uint64_t begin = hart.retired, limit = begin + turn.length;
   while ((turn.end = runTurn(hart, limit)) == Step::Trap) {
     turn.trap = recordTrap(hart);
     if (hart.mtvec == 0)
@@ -382,6 +389,16 @@ bool Cluster::endTurn(Turn &turn, RunResult &result) {
   return true;
 }
 
+void Cluster::shuffle(std::vector<Turn> &turns) {
+  std::shuffle(turns.begin(), turns.end(), random);
+  // Some cores are left out.
+  if (turns.size() > 1)
+    turns.resize(1 + random() % turns.size());
+  static constexpr uint64_t lengths[] = {5, 50, 1000, quantum};
+  for (Turn &turn : turns)
+    turn.length = 1 + random() % lengths[random() % 4];
+}
+
 /// One turn of every core that does not wait. False if the run has ended.
 bool Cluster::runRound(RunResult &result, bool &ran) {
   std::vector<Turn> turns;
@@ -389,8 +406,14 @@ bool Cluster::runRound(RunResult &result, bool &ran) {
     if (hart.wait == WaitKind::None) {
       turns.emplace_back();
       turns.back().hart = &hart;
+      turns.back().length = quantum;
     }
   ran = !turns.empty();
+  if (options.scheduleSeed)
+    shuffle(turns);
+  turnOrder.clear();
+  for (const Turn &turn : turns)
+    turnOrder.push_back(turn.hart->id);
   pool.run(turns.size(), [&](size_t i) { takeTurn(turns[i]); });
   // In the order of the core numbers, whatever the host did.
   for (Turn &turn : turns)

@@ -9,6 +9,7 @@
 #include "simulator/hazard/HazardDetector.h"
 #include <map>
 #include <mutex>
+#include <random>
 
 namespace tensorturbo::sim {
 
@@ -51,6 +52,7 @@ private:
   /// How a core's turn ended.
   struct Turn {
     Hart *hart = nullptr;
+    uint64_t length = 0;
     Step end = Step::Next;
     uint64_t retired = 0;
     std::optional<TrapRecord> trap;
@@ -69,6 +71,7 @@ private:
   uint32_t wordAt(uint32_t pc) const;
   void takeTurn(Turn &turn) const;
   bool runRound(RunResult &result, bool &ran);
+  void shuffle(std::vector<Turn> &turns);
   bool endTurn(Turn &turn, RunResult &result);
   bool completeWait(Hart &hart, RunResult &result);
   bool countBarrierTicks(RunResult &result, bool &expired);
@@ -83,6 +86,10 @@ private:
 
   MachineOptions options;
   Memory &memory;
+  /// For random schedules.
+  std::mt19937_64 random;
+  /// The cores in the order of their last turns.
+  std::vector<uint32_t> turnOrder;
   CodeCache code;
   WorkerPool pool;
   BarrierUnit barrier;

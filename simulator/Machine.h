@@ -35,6 +35,9 @@ struct MachineOptions {
   /// trap 0x101. Not set: the chip's reset value, and a deadlock is reported without waiting for the
   /// time-out.
   std::optional<uint64_t> syncTimeout;
+  /// Cores take turns of random length in a random order, and transfers are done at random times: for tests.
+  /// A correct program gives the same results for every seed. Uses one host thread.
+  std::optional<uint64_t> scheduleSeed;
   /// False: tensor instructions and transfers move and compute no data, and `checks` count as off. Scalar
   /// code, CSRs, addresses, barriers and the devices work as ever, so the run can still be recorded.
   bool arithmetic = true;

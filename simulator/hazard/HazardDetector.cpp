@@ -127,12 +127,15 @@ void HazardDetector::evaluate(uint32_t core, MemoryAccess &access, bool parallel
   collected++;
 }
 
-void HazardDetector::collect(bool parallel) {
-  for (uint32_t core = 0; core < cores; core++) {
-    for (MemoryAccess &access : logs[core].entries())
-      evaluate(core, access, parallel);
-    logs[core].clear();
-  }
+void HazardDetector::collect(const std::vector<uint32_t> &turns, bool parallel) {
+  // A pld that waits acts between the turns; what it does is ordered by the meeting.
+  for (bool inTurns : {true, false})
+    for (uint32_t i = 0; i < (inTurns ? turns.size() : cores); i++) {
+      uint32_t core = inTurns ? turns[i] : i;
+      for (MemoryAccess &access : logs[core].entries())
+        evaluate(core, access, parallel);
+      logs[core].clear();
+    }
 }
 
 bool HazardDetector::conflicts(const MemoryAccess &a, const MemoryAccess &b) const {

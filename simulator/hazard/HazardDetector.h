@@ -25,9 +25,10 @@ public:
   void reset();
   AccessLog &log(uint32_t core) { return logs[core]; }
 
-  /// Evaluates what the cores did in their turns, in the order of the core numbers. `parallel`: the turns ran
-  /// at the same time, so that a waiting loop may have seen any store of them.
-  void collect(bool parallel);
+  /// Evaluates what the cores did in their turns, in the order of the turns; every core that did anything is
+  /// in `order`. `parallel`: the turns ran at the same time, so that a waiting loop may have seen any store
+  /// of them.
+  void collect(const std::vector<uint32_t> &order, bool parallel);
   /// The cores of the mask have met.
   void join(uint32_t coreMask);
   /// A channel has finished everything that was started on it.

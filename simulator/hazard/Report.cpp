@@ -101,7 +101,7 @@ bool Cluster::checkHazards(RunResult &result) {
 void Cluster::finishChecks(RunResult &result) {
   if (!hazards)
     return;
-  hazards->collect(pool.size() > 1);
+  hazards->collect(turnOrder, pool.size() > 1);
   bool good = result.status == RunStatus::Exited && result.tohost == 1;
   if (!checkHazards(result) || !good)
     return;

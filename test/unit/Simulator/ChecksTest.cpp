@@ -74,7 +74,7 @@ TEST_F(Checks, TransfersAndExchanges) {
   EXPECT_FALSE(machine.isWritten(0, l1Base, 65));
   EXPECT_FALSE(machine.isWritten(1, l1Base, 1));
   machine.markUnwritten(llbBase + 64 + 3, 1);
-  expectFailure(load, "reads LLB at 0xF8000043, which was never written");
+  expectFailure(load, "reads LLB at 0xF8000043, which belongs to a freed buffer");
 
   uint32_t exchange = *target::p920().encode("icmov", 12, 10, 13);
   core().csr[0x421] = 1;
