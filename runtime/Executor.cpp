@@ -31,6 +31,7 @@ std::unique_ptr<Executor> Executor::load(const std::string &path, Diagnostics &d
   executor->object = std::move(*object);
   executor->meta = std::move(*meta);
   executor->options = options;
+  executor->options.checks &= !options.timingOnly;
   if (!executor->prepare(diags))
     return nullptr;
   return executor;
