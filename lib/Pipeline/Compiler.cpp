@@ -6,7 +6,14 @@
 #if __has_include("Dialect/Relay/RelayText.h")
 #include "Dialect/Relay/RelayText.h"
 #else
-namespace tensorturbo::relay { static std::string printRelayText(mlir::ModuleOp m) { std::string s; llvm::raw_string_ostream o(s); m.print(o); return s; } }
+namespace tensorturbo::relay {
+static std::string printRelayText(mlir::ModuleOp m) {
+  std::string s;
+  llvm::raw_string_ostream o(s);
+  m.print(o);
+  return s;
+}
+} // namespace tensorturbo::relay
 #endif
 #include "Dialect/Tile/Tile.h"
 #include "HostCpu/HostCpu.h"
@@ -137,6 +144,8 @@ private:
   runtime::Metadata metadata();
   runtime::KernelInfo kernelInfo(const Step &step);
 
+  /// Level at which the NPU part was compiled in the end.
+  int level = 0;
   const CompileOptions &options;
   Diagnostics &diags;
   CompileReport &report;
@@ -179,13 +188,32 @@ bool Compilation::divide() {
 }
 
 bool Compilation::lowerNpu() {
-  tileModule = ModuleOp::create(module->getLoc());
-  pool = std::make_unique<tile::ConstantPool>(*tileModule, store);
-  buffers = std::make_unique<BufferAssignment>(*module, *pool);
-  auto program = buildNpuProgram(*module, *tileModule, *pool, store, *buffers, options, progress, diags);
-  if (program)
-    npu = std::move(*program);
-  return program.has_value();
+  auto attempt = [&](bool stay, Diagnostics &findings) {
+    tileModule = ModuleOp::create(module->getLoc());
+    pool = std::make_unique<tile::ConstantPool>(*tileModule, store);
+    buffers = std::make_unique<BufferAssignment>(*module, *pool);
+    auto program =
+        buildNpuProgram(*module, *tileModule, *pool, store, *buffers, stay, options, progress, findings);
+    if (program)
+      npu = std::move(*program);
+    return program.has_value();
+  };
+  if (options.graphScheduleLevel > 0) {
+    level = 1;
+    Diagnostics findings;
+    if (attempt(true, findings))
+      return true;
+    // A plan that turns out not to fit is no error of the user: the level below always has a place for
+    // everything.
+    for (const tensorturbo::Diagnostic &d : findings.all())
+      if (d.severity == Severity::Error && d.errorClass != ErrorClass::Resource)
+        diags.report(d);
+    if (diags.hasErrors())
+      return false;
+    diags.warning("level 1 does not fit and is replaced by level 0: " + findings.render(1));
+  }
+  level = 0;
+  return attempt(false, diags);
 }
 
 bool Compilation::lowerHost() {
@@ -236,7 +264,7 @@ runtime::Metadata Compilation::metadata() {
   meta.kernel = options.kernel;
   meta.target = options.target;
   meta.ncore = options.ncore;
-  meta.graphScheduleLevel = 0;
+  meta.graphScheduleLevel = level;
   meta.ddrEnd = npu.ddrEnd;
   func::FuncOp main = mainOf(*module);
   std::vector<DdrBuffer> &all = buffers->buffers();
@@ -298,7 +326,7 @@ runtime::Metadata Compilation::metadata() {
 bool Compilation::write(const std::string &outputFile) {
   runtime::ObjectFile &object = npu.object;
   object.sections[runtime::section::meta] = runtime::Bytes(metadata().toJson());
-  object.sections[runtime::section::schedule] = runtime::Bytes(std::string("{\"level\": 0}"));
+  object.sections[runtime::section::schedule] = runtime::Bytes("{\"level\": " + std::to_string(level) + "}");
   if (!hostObject.empty())
     object.sections[runtime::section::host] =
         runtime::Bytes(std::string(hostObject.begin(), hostObject.end()));

@@ -24,7 +24,8 @@ using ShapeMap = std::map<std::string, std::vector<int64_t>>;
 struct CompileOptions {
   std::string kernel = "NPUKernel";
   int ncore = 8;
-  /// 0 is the only level so far; a higher level compiles at level 0 and says so in a warning.
+  /// 0: results in DDR; 1: results in LLB where they fit. A higher level compiles at level 1 and says so in a
+  /// warning.
   int graphScheduleLevel = 3;
   std::string dumpFile;
   std::string graphDumpFile;

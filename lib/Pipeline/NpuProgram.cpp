@@ -4,6 +4,10 @@
 #include "Conversion/RelayToTile/RelayToTile.h"
 #include "Conversion/TileToNpu/TileToNpu.h"
 #include "Pipeline/PassRunner.h"
+#include "Pipeline/StagePlanning.h"
+#include "Schedule/MemoryPlan.h"
+#include "Target/Target.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/Passes.h"
 #include <cstring>
 
@@ -55,6 +59,95 @@ static void declareBuffers(ModuleOp tileModule, std::vector<DdrBuffer> &buffers)
   }
 }
 
+static int64_t firstBatch(ModuleOp module) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  auto type = cast<RankedTensorType>(main.getArgumentTypes()[0]);
+  return type.getRank() ? type.getDimSize(0) : 1;
+}
+
+/// Addresses in LLB: resident tensors over their lifetimes, each kernel's own buffers while it runs.
+static bool placeInLlb(ModuleOp tileModule, BufferAssignment &assignment, const StageDecisions &decisions,
+                       const std::vector<std::string> &kernelOfStep, Diagnostics &diags) {
+  const target::MemoryRegion &llb = target::p920().llb();
+  schedule::MemoryProblem problem;
+  problem.level = "LLB";
+  problem.capacity = llb.clusterShare;
+  std::vector<size_t> residents;
+  std::vector<DdrBuffer> &buffers = assignment.buffers();
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const auto &d = decisions.buffers[i];
+    if (!d.inLlb)
+      continue;
+    residents.push_back(i);
+    problem.buffers.push_back(
+        {buffers[i].name, static_cast<uint64_t>(d.llbBytes), 64, d.firstUse, d.lastUse});
+  }
+  std::vector<std::pair<func::FuncOp, uint64_t>> kernels;
+  for (size_t k = 0; k < kernelOfStep.size(); ++k) {
+    if (kernelOfStep[k].empty())
+      continue;
+    auto kernel = tileModule.lookupSymbol<func::FuncOp>(kernelOfStep[k]);
+    uint64_t end = 0;
+    kernel.walk([&](tile::AllocOp alloc) {
+      if (alloc.getBuffer().getType().getLevel() == tile::MemoryLevel::LLB)
+        end = std::max(end, static_cast<uint64_t>(*alloc.getOffset() + alloc.getBytes()));
+    });
+    kernels.push_back({kernel, end});
+    auto now = static_cast<int64_t>(k);
+    problem.buffers.push_back({kernelOfStep[k], std::max<uint64_t>(end, 1), 64, now, now});
+  }
+  schedule::MemoryPlan plan = schedule::planMemory(problem);
+  if (!schedule::checkMemoryPlan(problem, plan, diags))
+    return false;
+  for (size_t i = 0; i < residents.size(); ++i)
+    buffers[residents[i]].address = static_cast<uint32_t>(llb.base + plan.offsets[i]);
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    auto base = static_cast<int64_t>(plan.offsets[residents.size() + i]);
+    kernels[i].first.walk([&](tile::AllocOp alloc) {
+      if (alloc.getBuffer().getType().getLevel() == tile::MemoryLevel::LLB)
+        alloc.setOffset(static_cast<uint64_t>(*alloc.getOffset()) + static_cast<uint64_t>(base));
+    });
+  }
+  return true;
+}
+
+/// The calls of each segment. A stage that works through the batch in parts becomes a function with a loop.
+static void listKernels(ModuleOp tileModule, const BufferAssignment &assignment,
+                        const StageDecisions &decisions, const std::vector<std::string> &kernelOfStep,
+                        std::vector<codegen::KernelList> &segments) {
+  OpBuilder b(tileModule.getContext());
+  for (size_t k = 0; k < kernelOfStep.size(); ++k) {
+    if (kernelOfStep[k].empty())
+      continue;
+    const auto &decision = decisions.steps[k];
+    codegen::KernelList &list = segments[static_cast<size_t>(assignment.steps()[k].segment)];
+    if (decision.parts == 1) {
+      list.push_back(kernelOfStep[k]);
+      continue;
+    }
+    size_t end = k;
+    while (end < kernelOfStep.size() && !kernelOfStep[end].empty() &&
+           decisions.steps[end].stage == decision.stage)
+      ++end;
+    std::string name = "npu_stage_" + std::to_string(decision.stage);
+    b.setInsertionPointToEnd(tileModule.getBody());
+    auto f = func::FuncOp::create(b, tileModule.getLoc(), name, b.getFunctionType({}, {}));
+    b.setInsertionPointToStart(f.addEntryBlock());
+    auto constant = [&](int64_t v) {
+      return arith::ConstantOp::create(b, f.getLoc(), b.getI32IntegerAttr(static_cast<int32_t>(v)));
+    };
+    auto loop = scf::ForOp::create(b, f.getLoc(), constant(0), constant(decision.parts), constant(1));
+    func::ReturnOp::create(b, f.getLoc());
+    b.setInsertionPointToStart(loop.getBody());
+    for (; k < end; ++k) {
+      func::CallOp::create(b, f.getLoc(), kernelOfStep[k], TypeRange(), ValueRange(loop.getInductionVar()));
+      tile::BarrierOp::create(b, f.getLoc());
+    }
+    --k;
+    list.push_back(name);
+  }
+}
+
 std::string tensorturbo::kernelName(const Step &step, int index) {
   func::CallOp call = step.call;
   return "npu_" + std::to_string(step.segment) + "_" + std::to_string(index) + "_" + call.getCallee().str();
@@ -62,7 +155,7 @@ std::string tensorturbo::kernelName(const Step &step, int index) {
 
 std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp tileModule,
                                                        tile::ConstantPool &pool, ConstantStore &store,
-                                                       BufferAssignment &assignment,
+                                                       BufferAssignment &assignment, bool stay,
                                                        const CompileOptions &options,
                                                        const ProgressFunction &progress, Diagnostics &diags) {
   std::vector<DdrBuffer> &buffers = assignment.buffers();
@@ -71,26 +164,46 @@ std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp
     return buffers[i].constant.empty() ? buffers[i].name : buffers[i].constant;
   };
 
+  StageDecisions decisions = decideStages(module, assignment, stay);
+  for (size_t i = 0; i < buffers.size(); ++i)
+    buffers[i].inLlb = decisions.buffers[i].inLlb;
+  auto reference = [&](size_t i, int64_t parts) {
+    const auto &d = decisions.buffers[i];
+    bool whole = d.inside || !buffers[i].constant.empty() || parts == 1;
+    return tile::TensorRef{globalName(i), d.inLlb,
+                           whole ? 0 : static_cast<int64_t>(buffers[i].bytes) / parts};
+  };
+
   std::vector<codegen::KernelList> segments;
+  // Kernels of a segment so far; those of a stage that loops are called by the stage's own function.
+  std::vector<int> kernelCount;
+  std::vector<std::string> kernelOfStep(assignment.steps().size());
   tile::LoweringContext context{tileModule, pool, options.ncore, diags};
-  size_t done = 0;
+  int64_t batch = firstBatch(module);
   bool good = true;
-  for (const Step &step : assignment.steps()) {
+  for (size_t k = 0; k < assignment.steps().size(); ++k) {
+    const Step &step = assignment.steps()[k];
     if (progress)
-      progress("lower", double(done) / double(assignment.steps().size()));
-    ++done;
+      progress("lower", double(k) / double(assignment.steps().size()));
     if (!step.npu)
       continue;
-    segments.resize(std::max(segments.size(), static_cast<size_t>(step.segment) + 1));
+    size_t segment = static_cast<size_t>(step.segment);
+    segments.resize(std::max(segments.size(), segment + 1));
+    kernelCount.resize(segments.size(), 0);
+    const auto &decision = decisions.steps[k];
     tile::KernelSpec spec;
     func::CallOp call = step.call;
     spec.primitive = module.lookupSymbol<func::FuncOp>(call.getCallee());
-    spec.name = kernelName(step, static_cast<int>(segments.back().size()));
+    spec.name = kernelOfStep[k] = kernelName(step, kernelCount[segment]++);
+    spec.llbRoom = decision.llbRoom;
+    if (decision.parts > 1) {
+      spec.iterated = true;
+      spec.primitive = withBatch(module, spec.primitive, batch, batch / decision.parts);
+    }
     for (size_t i : step.inputs)
-      spec.inputs.push_back({globalName(i), false, 0});
+      spec.inputs.push_back(reference(i, decision.parts));
     for (size_t i : step.outputs)
-      spec.outputs.push_back({globalName(i), false, 0});
-    segments.back().push_back(spec.name);
+      spec.outputs.push_back(reference(i, decision.parts));
     good = tile::lowerKernel(spec, context) && good;
   }
   if (!good)
@@ -101,9 +214,6 @@ std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp
   if (!assignment.plan(weightsEnd, diags, ddrEnd))
     return std::nullopt;
   result.ddrEnd = static_cast<uint32_t>(ddrEnd);
-  for (const DdrBuffer &b : buffers)
-    if (b.constant.empty())
-      tileModule.lookupSymbol<tile::GlobalOp>(b.name).setAddress(b.address);
   if (segments.empty())
     return result;
   runtime::Segment weights = weightSegment(tileModule, store, weightsEnd);
@@ -115,8 +225,12 @@ std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp
     return std::nullopt;
   for (auto kernel : tileModule.getOps<func::FuncOp>())
     good = tile::planKernelMemory(kernel, diags) && good;
-  if (!good)
+  if (!good || !placeInLlb(tileModule, assignment, decisions, kernelOfStep, diags))
     return std::nullopt;
+  for (const DdrBuffer &b : buffers)
+    if (b.constant.empty())
+      tileModule.lookupSymbol<tile::GlobalOp>(b.name).setAddress(b.address);
+  listKernels(tileModule, assignment, decisions, kernelOfStep, segments);
   PassRunner runner(tileModule, diags);
   runner.add(tile::createTileToNpuPass(options.ncore));
   runner.add(createCanonicalizerPass());

@@ -16,11 +16,13 @@ struct NpuProgram {
   uint32_t ddrEnd = 0;
 };
 
-/// Lowers every NPU step of the partitioned module and plans DDR for all steps (`assignment` gets its
-/// addresses). `tileModule` and `store` are the pool's. Nothing after errors.
+/// With `stay`, level 1: tensors stay in LLB where they can. Lowers every NPU step of the partitioned module
+/// and plans DDR for all steps (`assignment` gets its addresses). `tileModule` and `store` are the pool's.
+/// Nothing after errors.
 std::optional<NpuProgram> buildNpuProgram(mlir::ModuleOp module, mlir::ModuleOp tileModule,
                                           tile::ConstantPool &pool, ConstantStore &store,
-                                          BufferAssignment &assignment, const CompileOptions &options,
-                                          const ProgressFunction &progress, Diagnostics &diags);
+                                          BufferAssignment &assignment, bool stay,
+                                          const CompileOptions &options, const ProgressFunction &progress,
+                                          Diagnostics &diags);
 
 } // namespace tensorturbo

@@ -16,6 +16,7 @@ const std::vector<const char *> tensorturbo::optimisePasses = {
     "FoldScaleAxis",       // ... and those into weights and bias
     "FoldExplicitPadding", // nn.pad into the layer behind
     "ConvertLayout",       // NHWC, the chip's layout
+    "Legalize",            // operators without a kernel on the NPU
     "SimplifyExpr",        // transposes that met
     "FoldConstant",        // transposed weights
 };
@@ -78,9 +79,9 @@ bool tensorturbo::checkOptions(const CompileOptions &o, Diagnostics &diags) {
           "pass " + quoteForMessage(name) + " is both required and disabled");
   if (diags.hasErrors())
     return false;
-  if (o.graphScheduleLevel > 0 && o.target == "npu")
+  if (o.graphScheduleLevel > 1 && o.target == "npu")
     diags.warning("graph_schedule_level " + std::to_string(o.graphScheduleLevel) +
-                  " is compiled at level 0: every result goes through DDR");
+                  " is compiled at level 1: results stay in LLB where they fit");
   return true;
 }
 

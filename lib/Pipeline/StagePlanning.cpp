@@ -6,7 +6,9 @@
 using namespace mlir;
 using namespace tensorturbo;
 
-static int64_t llbBytes() { return target::p920().llb().clusterShare; }
+static int64_t llbBytes() {
+  return target::p920().llb().clusterShare;
+}
 
 static int64_t firstAxis(Type type) {
   auto tensor = cast<RankedTensorType>(type);
@@ -29,7 +31,8 @@ static bool keepsImagesApart(Operation *op) {
     return true;
   if (op->hasTrait<relay::ElementwiseBinary>())
     return llvm::all_of(op->getOperands(), [&](Value v) {
-      auto type = cast<RankedTensorType>(v.getType()), result = cast<RankedTensorType>(op->getResult(0).getType());
+      auto type = cast<RankedTensorType>(v.getType()),
+           result = cast<RankedTensorType>(op->getResult(0).getType());
       // A constant must not have values of its own for each image.
       return !relay::constantOf(v) || type.getRank() < result.getRank() || type.getDimSize(0) == 1;
     });
@@ -53,7 +56,8 @@ static bool keepsImagesApart(Operation *op) {
 
 static bool splittable(func::FuncOp primitive, int64_t batch) {
   auto batched = [&](Type type) { return firstAxis(type) == batch; };
-  if (!llvm::all_of(primitive.getArgumentTypes(), batched) || !llvm::all_of(primitive.getResultTypes(), batched))
+  if (!llvm::all_of(primitive.getArgumentTypes(), batched) ||
+      !llvm::all_of(primitive.getResultTypes(), batched))
     return false;
   for (Operation &op : primitive.getBody().front())
     if (!isa<relay::ConstantOp, func::ReturnOp>(op) && !keepsImagesApart(&op))
@@ -84,15 +88,17 @@ func::FuncOp tensorturbo::withBatch(ModuleOp module, func::FuncOp primitive, int
     if (!infer || isa<relay::ConstantOp>(op))
       continue;
     SmallVector<Type> types;
-    if (failed(infer.inferReturnTypes(op.getContext(), op.getLoc(), op.getOperands(), op.getDiscardableAttrDictionary(),
-                                      op.getPropertiesStorage(), op.getRegions(), types))) {
+    if (failed(infer.inferReturnTypes(op.getContext(), op.getLoc(), op.getOperands(),
+                                      op.getDiscardableAttrDictionary(), op.getPropertiesStorage(),
+                                      op.getRegions(), types))) {
       f.erase();
       return nullptr;
     }
     for (auto [result, type] : llvm::zip_equal(op.getResults(), types))
       result.setType(type);
   }
-  f.setFunctionType(FunctionType::get(f.getContext(), body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
+  f.setFunctionType(
+      FunctionType::get(f.getContext(), body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
   return f;
 }
 
@@ -119,7 +125,8 @@ StageDecisions tensorturbo::decideStages(ModuleOp module, const BufferAssignment
   int stages = 0;
   for (size_t begin = 0; begin < steps.size();) {
     size_t end = begin;
-    while (end < steps.size() && steps[end].npu == steps[begin].npu && steps[end].segment == steps[begin].segment)
+    while (end < steps.size() && steps[end].npu == steps[begin].npu &&
+           steps[end].segment == steps[begin].segment)
       ++end;
     if (steps[begin].npu) {
       schedule::StageProblem problem;
@@ -138,8 +145,11 @@ StageDecisions tensorturbo::decideStages(ModuleOp module, const BufferAssignment
           t.name = b.name;
           t.bytes = static_cast<int64_t>(b.bytes);
           // Alive beyond the segment on either side, or a constant: in DDR.
-          t.ddrOnly = !b.constant.empty() || b.firstUse < static_cast<int64_t>(begin) || b.lastUse >= static_cast<int64_t>(end);
-          t.lastUse = b.lastUse >= static_cast<int64_t>(end) ? count : static_cast<int>(b.lastUse - static_cast<int64_t>(begin));
+          t.ddrOnly = !b.constant.empty() || b.firstUse < static_cast<int64_t>(begin) ||
+                      b.lastUse >= static_cast<int64_t>(end);
+          t.lastUse = b.lastUse >= static_cast<int64_t>(end)
+                          ? count
+                          : static_cast<int>(b.lastUse - static_cast<int64_t>(begin));
           t.batched = b.constant.empty();
           tensorOf[buffer] = static_cast<int>(problem.tensors.size());
           problem.tensors.push_back(t);

@@ -1,4 +1,5 @@
-// Level 1 on a partitioned module: the stage problem of each NPU segment, and kernels for a part of the batch.
+// Level 1 on a partitioned module: the stage problem of each NPU segment, and kernels for a part of the
+// batch.
 #pragma once
 #include "Pipeline/Buffers.h"
 #include "Schedule/Stages.h"
@@ -32,8 +33,10 @@ struct StageDecisions {
 /// Plans every NPU segment. With `stay` false nothing stays in LLB and nothing is cut: level 0.
 StageDecisions decideStages(mlir::ModuleOp module, const BufferAssignment &assignment, bool stay);
 
-/// The primitive function for a part of the batch: first axes of `batch` become `part`. Null if an operator treats
-/// the images of a batch together, or has its shape in an attribute. The new function is added to the module.
-mlir::func::FuncOp withBatch(mlir::ModuleOp module, mlir::func::FuncOp primitive, int64_t batch, int64_t part);
+/// The primitive function for a part of the batch: first axes of `batch` become `part`. Null if an operator
+/// treats the images of a batch together, or has its shape in an attribute. The new function is added to the
+/// module.
+mlir::func::FuncOp withBatch(mlir::ModuleOp module, mlir::func::FuncOp primitive, int64_t batch,
+                             int64_t part);
 
 } // namespace tensorturbo

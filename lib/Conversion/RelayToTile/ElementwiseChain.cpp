@@ -85,6 +85,85 @@ static UnaryFunction reciprocal() {
   return {"reciprocal", [](double x) { return 1.0 / x; }};
 }
 
+/// How a smaller tensor repeats in a result of rows of channels: [..., 1], or [..., 1, ..., 1, channels].
+static std::optional<RepeatedOperand> repetitionOf(ArrayRef<int64_t> shape, ArrayRef<int64_t> result) {
+  if (result.empty() || shape.size() > result.size() || product(result) == 0)
+    return std::nullopt;
+  SmallVector<int64_t> own(result.size() - shape.size(), 1);
+  own.append(shape.begin(), shape.end());
+  size_t last = result.size() - 1;
+  RepeatedOperand r;
+  r.elements = product(own);
+  r.perRow = own[last] == 1 && result[last] != 1;
+  if (r.perRow)
+    return r.elements == product(result.drop_back()) ? std::optional(r) : std::nullopt;
+  if (own[last] != result[last])
+    return std::nullopt;
+  // Leading axes are the result's, those between them and the channels are 1.
+  size_t axis = 0;
+  while (axis < last && own[axis] == result[axis])
+    ++axis;
+  for (size_t i = axis; i < last; ++i) {
+    if (own[i] != 1)
+      return std::nullopt;
+    r.period *= result[i];
+  }
+  return r;
+}
+
+/// A kernel keeps repeated operands in LLB whole.
+static constexpr int64_t largestRepeated = int64_t(1) << 19;
+
+bool ElementwiseChain::appendRepeated(Operation *op, Value other, ElementwiseStep step, std::string &why) {
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  auto argument = dyn_cast<BlockArgument>(other);
+  auto operand = repetitionOf(shapeOf(other), shape);
+  if (!operand || !mayRepeat || (!argument && !anyOperand)) {
+    why = "operands of " + op->getName().getStringRef().str() +
+          " must have equal shapes, or one of them a single element or row for each row, got " +
+          shapeText(shapeOf(other)) + " and " + shapeText(shape);
+    return false;
+  }
+  if (operand->elements > largestRepeated) {
+    why = "a tensor that is repeated must have at most " + std::to_string(largestRepeated) +
+          " elements, got " + shapeText(shapeOf(other));
+    return false;
+  }
+  operand->argument = argument && !anyOperand ? argument.getArgNumber() : 0;
+  bool divide = isa<relay::DivideOp>(op);
+  step.tensor = repeated.size();
+  repeated.push_back(*operand);
+  if (divide) {
+    bool quotient = op->getOperand(0) == other;
+    ElementwiseStep inverse(quotient ? Kind::Lookup : Kind::LookupRepeated);
+    inverse.function = reciprocal();
+    inverse.tensor = step.tensor;
+    steps.push_back(std::move(inverse));
+  }
+  if (step.reversed) {
+    addScalar(BinaryKind::mul, -1);
+    step.op = BinaryKind::add;
+    step.reversed = false;
+  }
+  step.kind = Kind::Repeated;
+  steps.push_back(std::move(step));
+  return true;
+}
+
+bool ElementwiseChain::appendPower(Operation *op, Value current, std::string &why) {
+  auto exponent = op->getOperand(0) == current ? scalarOf(op->getOperand(1)) : std::nullopt;
+  if (!exponent) {
+    why = "relay.power must have a constant exponent of one element";
+    return false;
+  }
+  double c = *exponent;
+  ElementwiseStep step(c == 2 ? Kind::Self : Kind::Lookup);
+  step.op = BinaryKind::mul;
+  step.function = {"power_" + std::to_string(*exponent), [c](double x) { return std::pow(x, c); }};
+  steps.push_back(std::move(step));
+  return true;
+}
+
 bool ElementwiseChain::appendBinary(Operation *op, Value current, std::string &why) {
   bool divide = isa<relay::DivideOp>(op), subtract = isa<relay::SubtractOp>(op);
   BinaryKind kind = isa<relay::MultiplyOp>(op) || divide ? BinaryKind::mul
@@ -159,11 +238,8 @@ bool ElementwiseChain::appendBinary(Operation *op, Value current, std::string &w
     steps.push_back(std::move(step));
     return true;
   }
-  if (shapeOf(other) != shape) {
-    why = "operands of " + op->getName().getStringRef().str() + " must have equal shapes, got " +
-          shapeText(shapeOf(other)) + " and " + shapeText(shape);
-    return false;
-  }
+  if (shapeOf(other) != shape)
+    return appendRepeated(op, other, std::move(step), why);
   auto argument = dyn_cast<BlockArgument>(other);
   if (!argument && !anyOperand) {
     why = "operand of " + op->getName().getStringRef().str() + " must be an argument of the fused function";
@@ -189,6 +265,8 @@ bool ElementwiseChain::append(Operation *op, Value current, std::string &why) {
   if (isa<relay::AddOp, relay::SubtractOp, relay::MultiplyOp, relay::DivideOp, relay::MaximumOp,
           relay::MinimumOp>(op))
     return appendBinary(op, current, why);
+  if (isa<relay::PowerOp>(op))
+    return appendPower(op, current, why);
   if (isa<relay::ReluOp>(op)) {
     addScalar(BinaryKind::max, 0);
     return true;
@@ -231,8 +309,10 @@ bool ElementwiseChain::append(Operation *op, Value current, std::string &why) {
   return false;
 }
 
-std::optional<ElementwiseChain> ElementwiseChain::analyse(func::FuncOp func, Value start, std::string &why) {
+std::optional<ElementwiseChain> ElementwiseChain::analyse(func::FuncOp func, Value start, std::string &why,
+                                                          bool repeated) {
   ElementwiseChain chain;
+  chain.mayRepeat = repeated;
   Value current = start;
   Operation *startOp = start.getDefiningOp();
   bool begun = startOp == nullptr;
@@ -267,7 +347,7 @@ std::optional<ElementwiseChain> ElementwiseChain::analyse(func::FuncOp func, Val
 
 std::string ElementwiseChain::whyNot(Operation *op) {
   ElementwiseChain chain;
-  chain.anyOperand = true;
+  chain.anyOperand = chain.mayRepeat = true;
   std::string why;
   for (Value operand : op->getOperands())
     if (!relay::constantOf(operand) && shapeOf(operand) == shapeOf(op->getResult(0))) {
@@ -278,7 +358,8 @@ std::string ElementwiseChain::whyNot(Operation *op) {
 }
 
 bool ElementwiseChain::perChannel() const {
-  return llvm::any_of(steps, [](const ElementwiseStep &s) { return s.kind == Kind::Vector; });
+  return !repeated.empty() ||
+         llvm::any_of(steps, [](const ElementwiseStep &s) { return s.kind == Kind::Vector; });
 }
 
 bool ElementwiseChain::inverted(size_t tensor) const {
@@ -312,10 +393,14 @@ int64_t ElementwiseChain::tensorsInDdr(const std::vector<TensorRef> &inputs) con
                         [&](const TensorOperand &t) { return !t.argument || !inputs[*t.argument].inLlb; });
 }
 
+static bool usesTable(const ElementwiseStep &s) {
+  return s.kind == Kind::Lookup || s.kind == Kind::LookupTensor || s.kind == Kind::LookupRepeated;
+}
+
 int64_t ElementwiseChain::l1Bytes() const {
   int64_t bytes = 0;
   for (const ElementwiseStep &s : steps) {
-    if (s.kind == Kind::Lookup || s.kind == Kind::LookupTensor)
+    if (usesTable(s))
       bytes += tableBytes;
     bytes += (static_cast<int64_t>(s.vector.size()) * 2 + 63) / 64 * 64;
   }
@@ -337,7 +422,7 @@ void ElementwiseChain::prepare(KernelBuilder &kb, ConstantPool &pool) {
   buffers.clear();
   for (ElementwiseStep &s : steps) {
     Value buffer;
-    if (s.kind == Kind::Lookup || s.kind == Kind::LookupTensor) {
+    if (usesTable(s)) {
       Value &known = tables[s.function.name];
       if (!known)
         known = bring(lookupTable(s.function), "table");
@@ -360,7 +445,7 @@ void ElementwiseChain::prepare(KernelBuilder &kb, ConstantPool &pool) {
 
 void ElementwiseChain::emit(KernelBuilder &kb, Value dst, Value dstStride, Value src, Value srcStride,
                             Value rows, Value columns, Value firstChannel, ArrayRef<Value> tensorTiles,
-                            Value tensorStride) const {
+                            Value tensorStride, ArrayRef<Value> repeatedTiles) const {
   OpBuilder &b = kb.builder();
   Location loc = kb.location();
   if (steps.empty()) {
@@ -391,6 +476,18 @@ void ElementwiseChain::emit(KernelBuilder &kb, Value dst, Value dstStride, Value
         BinaryOp::create(b, loc, s.op, to, tensor, src, rows, columns, toStride, tensorStride, srcStride);
       else
         BinaryOp::create(b, loc, s.op, to, src, tensor, rows, columns, toStride, srcStride, tensorStride);
+      break;
+    }
+    case Kind::Repeated: {
+      Axis axis = repeated[s.tensor].perRow ? Axis::rows : Axis::columns;
+      BinaryVectorOp::create(b, loc, s.op, axis, to, src, repeatedTiles[s.tensor], rows, columns, toStride,
+                             srcStride);
+      break;
+    }
+    case Kind::LookupRepeated: {
+      Value vector = repeatedTiles[s.tensor], one = kb.constant(1), zero = kb.constant(0);
+      LookupOp::create(b, loc, vector, vector, kb.view(buffers[i]), one,
+                       repeated[s.tensor].perRow ? rows : columns, zero, zero);
       break;
     }
     case Kind::Lookup:

@@ -12,14 +12,15 @@
 namespace tensorturbo::tile {
 
 struct ElementwiseStep {
-  /// Self: value op value. LookupTensor: the function is applied to the tensor's tile, in place.
-  enum class Kind { Scalar, Vector, Tensor, Self, Lookup, LookupTensor } kind;
+  /// Self: value op value. LookupTensor, LookupRepeated: the function is applied to the tensor's tile, in
+  /// place.
+  enum class Kind { Scalar, Vector, Tensor, Repeated, Self, Lookup, LookupTensor, LookupRepeated } kind;
   explicit ElementwiseStep(Kind kind) : kind(kind) {}
   BinaryKind op = BinaryKind::add;
   float scalar = 0;
   /// Vector: one value per channel (last axis).
   std::vector<float> vector;
-  /// Tensor: position among the chain's tensors; `reversed` computes tensor - value.
+  /// Tensor, Repeated: position among the chain's tensors of that kind; `reversed` computes tensor - value.
   size_t tensor = 0;
   bool reversed = false;
   UnaryFunction function;
@@ -31,11 +32,21 @@ struct TensorOperand {
   std::vector<float> constant;
 };
 
+/// A computed tensor that is smaller than the result, which is seen as a matrix of rows of channels.
+struct RepeatedOperand {
+  unsigned argument = 0;
+  /// One element for each row (the last axis is 1); otherwise one row for every `period` rows of the result.
+  bool perRow = false;
+  int64_t period = 1;
+  int64_t elements = 0;
+};
+
 class ElementwiseChain {
 public:
   /// The steps from `start` to the function's return. On failure `why` holds the rule that was broken.
-  static std::optional<ElementwiseChain> analyse(mlir::func::FuncOp func, mlir::Value start,
-                                                 std::string &why);
+  /// Only with `repeated` may steps read tensors smaller than the result.
+  static std::optional<ElementwiseChain> analyse(mlir::func::FuncOp func, mlir::Value start, std::string &why,
+                                                 bool repeated = false);
 
   /// Why a single operator of main cannot be a step; empty if it can.
   static std::string whyNot(mlir::Operation *op);
@@ -49,6 +60,7 @@ public:
                                         const std::vector<TensorRef> &inputs) const;
   /// How many of them lie in DDR.
   int64_t tensorsInDdr(const std::vector<TensorRef> &inputs) const;
+  llvm::ArrayRef<RepeatedOperand> repeatedOperands() const { return repeated; }
   /// Bytes of L1 that tables and vectors need.
   int64_t l1Bytes() const;
   bool empty() const { return steps.empty(); }
@@ -57,21 +69,27 @@ public:
   void prepare(KernelBuilder &kb, ConstantPool &pool);
 
   /// Computes rows x columns elements from `src` to `dst`; strides in bytes. `tensorTiles[i]` points to the
-  /// tile of tensor `i` in L1 with `tensorStride`. `firstChannel` is the channel of column 0. `src` is
-  /// overwritten if there is more than one step.
+  /// tile of tensor `i` in L1 with `tensorStride`, `repeatedTiles[i]` to the elements of repeated operand `i`
+  /// that the rows need. `firstChannel` is the channel of column 0. `src` is overwritten if there is more
+  /// than one step.
   void emit(KernelBuilder &kb, mlir::Value dst, mlir::Value dstStride, mlir::Value src, mlir::Value srcStride,
             mlir::Value rows, mlir::Value columns, mlir::Value firstChannel,
-            llvm::ArrayRef<mlir::Value> tensorTiles, mlir::Value tensorStride) const;
+            llvm::ArrayRef<mlir::Value> tensorTiles, mlir::Value tensorStride,
+            llvm::ArrayRef<mlir::Value> repeatedTiles = {}) const;
 
 private:
   std::vector<ElementwiseStep> steps;
   std::vector<TensorOperand> tensors;
+  std::vector<RepeatedOperand> repeated;
   /// Parallel to steps: L1 buffer of the step's table or vector.
   std::vector<mlir::Value> buffers;
   /// Outside of a fused function every tensor may be an operand.
   bool anyOperand = false;
+  bool mayRepeat = false;
   bool append(mlir::Operation *op, mlir::Value current, std::string &why);
   bool appendBinary(mlir::Operation *op, mlir::Value current, std::string &why);
+  bool appendRepeated(mlir::Operation *op, mlir::Value other, ElementwiseStep step, std::string &why);
+  bool appendPower(mlir::Operation *op, mlir::Value current, std::string &why);
   void addScalar(BinaryKind op, float value);
   bool addLookup(mlir::Operation *op);
   std::optional<size_t> tensorIndex(unsigned argument) const;

@@ -212,8 +212,11 @@ public:
                t.blocksPerGroup * blockBytes);
       });
     };
-    if (resident)
+    if (resident) {
       bringWeights(kb.constant(0), kb.constant(t.blocks));
+      if (!nest.stagesInputs())
+        kb.barrier();
+    }
     nest.forEachChunk([&] {
       if (resident)
         return group(kb.constant(0), kb.constant(t.blocks), blockBytes);

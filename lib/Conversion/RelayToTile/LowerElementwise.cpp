@@ -2,6 +2,7 @@
 #include "Conversion/RelayToTile/Lowerings.h"
 #include "Conversion/RelayToTile/SpatialNest.h"
 #include "Dialect/Relay/Relay.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace tensorturbo;
@@ -12,7 +13,7 @@ using schedule::WindowShape;
 static bool handlesElementwise(Operation *op) {
   return isa<relay::AddOp, relay::SubtractOp, relay::MultiplyOp, relay::DivideOp, relay::MaximumOp,
              relay::MinimumOp, relay::ReluOp, relay::ClipOp, relay::LeakyReluOp, relay::BiasAddOp,
-             relay::PreluOp, relay::CopyOp>(op) ||
+             relay::PreluOp, relay::CopyOp, relay::PowerOp>(op) ||
          unaryFunctionOf(op).has_value();
 }
 
@@ -43,6 +44,44 @@ static std::string whyNotElementwise(Operation *op, int) {
   return why;
 }
 
+namespace {
+/// A smaller operand: whole in LLB, the elements of a tile in L1.
+struct RepeatedTile {
+  RepeatedOperand operand;
+  Value llb, offset, l1;
+  /// Elements in L1.
+  int64_t most;
+};
+} // namespace
+
+/// Rows of a tile at most, if it reads one element for each.
+static constexpr int64_t mostRows = 8192;
+
+/// Brings the smaller operands to LLB.
+static SmallVector<RepeatedTile> bringRepeated(KernelBuilder &kb, const ElementwiseChain &chain,
+                                               const KernelSpec &spec, int64_t channels) {
+  SmallVector<RepeatedTile> tiles;
+  bool staged = false;
+  for (const RepeatedOperand &operand : chain.repeatedOperands()) {
+    const TensorRef &ref = spec.inputs[operand.argument];
+    Place place = kb.place(ref.global, ref.inLlb, ref.iterationBytes);
+    RepeatedTile tile{operand, place.buffer, place.offset, {}, operand.perRow ? mostRows : channels};
+    if (!place.inLlb()) {
+      int64_t bytes = operand.elements * halfBytes;
+      tile.llb = kb.alloc(MemoryLevel::LLB, bytes, "repeated");
+      tile.offset = kb.constant(0);
+      kb.onMaster(
+          [&] { kb.dma(tile.llb, tile.offset, place.buffer, place.offset, kb.constant(bytes), bytes); });
+      staged = true;
+    }
+    tile.l1 = kb.alloc(MemoryLevel::L1, tile.most * halfBytes, "repeated");
+    tiles.push_back(tile);
+  }
+  if (staged)
+    kb.barrier();
+  return tiles;
+}
+
 static bool lowerElementwise(Operation *op, const KernelSpec &spec, LoweringContext &context,
                              std::string &why) {
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
@@ -54,7 +93,7 @@ static bool lowerElementwise(Operation *op, const KernelSpec &spec, LoweringCont
     why = "no operand has the shape of the result";
     return false;
   }
-  auto chain = ElementwiseChain::analyse(spec.primitive, start, why);
+  auto chain = ElementwiseChain::analyse(spec.primitive, start, why, true);
   if (!chain)
     return false;
   auto w = matrixOf(shape, chain->perChannel(), why);
@@ -63,6 +102,7 @@ static bool lowerElementwise(Operation *op, const KernelSpec &spec, LoweringCont
 
   KernelBuilder kb = builderFor(spec, context);
   chain->prepare(kb, context.pool);
+  SmallVector<RepeatedTile> repeated = bringRepeated(kb, *chain, spec, w->channels);
   auto tensorCount = static_cast<int64_t>(chain->tensorCount());
   auto chunk = schedule::chooseChunk(*w, stagingOf(spec, start, chain->tensorsInDdr(spec.inputs)),
                                      kb.allocated(MemoryLevel::LLB));
@@ -78,7 +118,18 @@ static bool lowerElementwise(Operation *op, const KernelSpec &spec, LoweringCont
   int64_t rowBytes = w->channels * halfBytes;
   int64_t rowsInChunk = chunk->rowsPerChunk ? chunk->rowsPerChunk : w->outHeight;
   int64_t rows = std::min(freeL1(kb) / (tensorCount + 2) / (rowBytes + 64), int64_t(65536) / rowBytes + 1);
+  if (!repeated.empty())
+    rows = std::min(rows, mostRows);
   rows = std::clamp<int64_t>(rows, 1, ceilDiv(rowsInChunk, context.ncore));
+  // All rows of a tile share the row of a repeated operand.
+  int64_t period = 0;
+  for (const RepeatedTile &r : repeated)
+    if (!r.operand.perRow)
+      period = std::gcd(period, r.operand.period);
+  while (period && period % rows != 0)
+    --rows;
+  if (chunk->rowsPerChunk)
+    chunk->rowsPerChunk -= chunk->rowsPerChunk % rows;
   int64_t most = rows * w->channels;
   Value in = kb.alloc(MemoryLevel::L1, most * halfBytes, "in"),
         out = kb.alloc(MemoryLevel::L1, most * halfBytes, "out");
@@ -89,13 +140,20 @@ static bool lowerElementwise(Operation *op, const KernelSpec &spec, LoweringCont
     nest.forEachTile(rows, kb.coreId(), context.ncore, [&](const SpatialTile &t) {
       Value count = kb.mul(t.outRows, w->channels), zero = kb.constant(0);
       kb.loadLinear(in, zero, nest.inputLlb(), t.inOffset, count, most);
-      SmallVector<Value> tiles;
+      SmallVector<Value> tiles, repeatedTiles;
       for (int64_t i = 0; i < tensorCount; ++i) {
         kb.loadLinear(tensorTiles[i], zero, nest.residualLlb(i), t.residualOffsets[i], count, most);
         tiles.push_back(kb.view(tensorTiles[i]));
       }
+      for (const RepeatedTile &r : repeated) {
+        Value at = r.operand.perRow ? t.outRow
+                                    : kb.mul(kb.div(t.outRow, kb.constant(r.operand.period)), w->channels);
+        kb.loadLinear(r.l1, zero, r.llb, kb.add(r.offset, kb.mul(at, halfBytes)),
+                      r.operand.perRow ? t.outRows : kb.constant(w->channels), r.most);
+        repeatedTiles.push_back(kb.view(r.l1));
+      }
       chain->emit(kb, kb.view(out), zero, kb.view(in), zero, t.outRows, kb.constant(w->channels), zero, tiles,
-                  zero);
+                  zero, repeatedTiles);
       kb.storeLinear(nest.outputLlb(), t.outOffset, out, zero, count, most);
     });
   });

@@ -28,10 +28,14 @@ SpatialNest::SpatialNest(KernelBuilder &kb, const WindowShape &window, const Chu
     residuals.push_back(stage(place, outBytes, "residual"));
 }
 
+bool SpatialNest::stagesInputs() const {
+  return !in.resident || llvm::any_of(residuals, [](const Staged &s) { return !s.resident; });
+}
+
 void SpatialNest::forEachChunk(llvm::function_ref<void()> body) {
   const WindowShape &w = window;
   int64_t inImage = w.height * w.inputRowBytes(), outImage = w.outHeight * w.outputRowBytes();
-  bool staged = !in.resident || llvm::any_of(residuals, [](const Staged &s) { return !s.resident; });
+  bool staged = stagesInputs();
   auto run = [&](Value inStart, Value inBytes, int64_t inMax, Value outStart, Value outBytes,
                  int64_t outMax) {
     if (staged) {

@@ -29,6 +29,8 @@ public:
   mlir::Value outputLlb() const { return out.llb; }
   mlir::Value residualLlb(size_t i) const { return residuals[i].llb; }
 
+  /// Whether a chunk begins with a transfer from DDR and a barrier behind it.
+  bool stagesInputs() const;
   /// For each chunk: brings the inputs, runs `body` on all cores between two barriers, writes the output
   /// back.
   void forEachChunk(llvm::function_ref<void()> body);
