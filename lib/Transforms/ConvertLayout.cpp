@@ -89,6 +89,55 @@ template <typename Op> struct TurnLayout : mlir::OpRewritePattern<Op> {
   }
 };
 
+/// 1-D convolution and pooling are 2-D ones on images of height 1, which have kernels.
+template <typename Op> struct Widen : mlir::OpRewritePattern<Op> {
+  using mlir::OpRewritePattern<Op>::OpRewritePattern;
+  static constexpr bool isConv = std::is_same_v<Op, Conv1DOp>;
+
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    mlir::Location loc = op.getLoc();
+    auto ints = [&](llvm::StringRef name, ArrayRef<int64_t> values) {
+      return rewriter.getNamedAttr(name, rewriter.getDenseI64ArrayAttr(values));
+    };
+    auto heightBefore = [](ArrayRef<int64_t> shape) {
+      SmallVector<int64_t> out(shape);
+      out.insert(out.end() - 1, 1);
+      return out;
+    };
+    SmallVector<mlir::NamedAttribute> attributes = {
+        ints("strides", {1, op.getStrides()[0]}), ints("dilation", {1, op.getDilation()[0]}),
+        ints("padding", {0, op.getPadding()[0], 0, op.getPadding()[1]})};
+    SmallVector<Value> operands = {
+        buildReshape(rewriter, loc, op.getData(), heightBefore(shapeOf(op.getData())))};
+    llvm::StringRef name;
+    if constexpr (isConv) {
+      if (op.getDataLayout() != "NCW" || op.getKernelLayout() != "OIW")
+        return failure();
+      name = "nn.conv2d";
+      Value weight = op.getWeight();
+      operands.push_back(
+          foldNow(rewriter, buildReshape(rewriter, weight.getLoc(), weight, heightBefore(shapeOf(weight)))));
+      attributes.push_back(rewriter.getNamedAttr("groups", rewriter.getI64IntegerAttr(op.getGroups())));
+      attributes.push_back(rewriter.getNamedAttr("out_dtype", rewriter.getStringAttr(op.getOutDtype())));
+    } else {
+      if (op.getLayout() != "NCW")
+        return failure();
+      name = std::is_same_v<Op, MaxPool1DOp> ? "nn.max_pool2d" : "nn.avg_pool2d";
+      attributes.push_back(ints("pool_size", {1, op.getPoolSize()[0]}));
+      attributes.push_back(rewriter.getNamedAttr("ceil_mode", rewriter.getBoolAttr(op.getCeilMode())));
+      if constexpr (std::is_same_v<Op, AvgPool1DOp>)
+        attributes.push_back(
+            rewriter.getNamedAttr("count_include_pad", rewriter.getBoolAttr(op.getCountIncludePad())));
+    }
+    Value made = build(rewriter, loc, name, operands, attributes);
+    made = made ? buildReshape(rewriter, loc, made, shapeOf(op.getResult())) : made;
+    if (!made)
+      return failure();
+    rewriter.replaceOp(op, made);
+    return success();
+  }
+};
+
 /// Operators on images that have an axis instead of a layout: the channels come last.
 template <typename Op> struct TurnAxis : mlir::OpRewritePattern<Op> {
   using mlir::OpRewritePattern<Op>::OpRewritePattern;
@@ -116,8 +165,9 @@ struct ConvertLayout : RelayPass<ConvertLayout> {
 
   void runOnOperation() override {
     mlir::RewritePatternSet turning(&getContext());
-    turning.add<TurnConv, TurnConvTranspose, TurnLayout<MaxPool2DOp>, TurnLayout<AvgPool2DOp>,
-                TurnLayout<GlobalAvgPool2DOp>, TurnLayout<GlobalMaxPool2DOp>, TurnLayout<AdaptiveAvgPool2DOp>,
+    turning.add<Widen<Conv1DOp>, Widen<MaxPool1DOp>, Widen<AvgPool1DOp>, TurnConv, TurnConvTranspose,
+                TurnLayout<MaxPool2DOp>, TurnLayout<AvgPool2DOp>, TurnLayout<GlobalAvgPool2DOp>,
+                TurnLayout<GlobalMaxPool2DOp>, TurnLayout<AdaptiveAvgPool2DOp>,
                 TurnLayout<AdaptiveMaxPool2DOp>, TurnLayout<UpsamplingOp>, TurnLayout<Resize2DOp>,
                 TurnLayout<DepthToSpaceOp>, TurnLayout<SpaceToDepthOp>, TurnAxis<LrnOp>,
                 TurnAxis<InstanceNormOp>, TurnAxis<GroupNormOp>, TurnAxis<PreluOp>>(&getContext());

@@ -15,6 +15,7 @@ const std::vector<PassRow> &passTable() {
       {"FoldScaleAxis", "per-channel factors and offsets into the weights and bias of the layer before",
        createFoldScaleAxisPass},
       {"ConvertLayout", "NCHW to NHWC, with transposes left at the borders only", createConvertLayoutPass},
+      {"Legalize", "operators without a kernel on the NPU by others that have one", createLegalizePass},
       {"ToFP16", "operators of the NPU in float16, casts at the borders", createToFP16Pass},
       {"FuseConvAddBnRelu", "layers with the element-wise operators behind them into functions",
        createFuseConvAddBnReluPass},
@@ -39,8 +40,9 @@ std::vector<std::string> passNames() {
 }
 
 std::vector<std::string> defaultPipeline() {
-  return {"InferType",           "SimplifyExpr",  "FoldConstant", "SimplifyInference", "FoldScaleAxis",
-          "FoldExplicitPadding", "ConvertLayout", "ToFP16",       "FoldConstant",      "FuseConvAddBnRelu"};
+  return {"InferType",     "SimplifyExpr",        "FoldConstant",     "SimplifyInference",
+          "FoldScaleAxis", "FoldExplicitPadding", "ConvertLayout",    "Legalize",
+          "ToFP16",        "FoldConstant",        "FuseConvAddBnRelu"};
 }
 
 void registerPasses() {

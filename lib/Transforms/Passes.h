@@ -29,6 +29,7 @@ std::unique_ptr<mlir::Pass> createFoldConstantPass();
 std::unique_ptr<mlir::Pass> createSimplifyInferencePass();
 std::unique_ptr<mlir::Pass> createFoldScaleAxisPass();
 std::unique_ptr<mlir::Pass> createConvertLayoutPass();
+std::unique_ptr<mlir::Pass> createLegalizePass();
 std::unique_ptr<mlir::Pass> createToFP16Pass();
 std::unique_ptr<mlir::Pass> createFuseConvAddBnReluPass();
 std::unique_ptr<mlir::Pass> createOutlinePrimitivesPass();

@@ -115,3 +115,14 @@ func.func @mixed(%x: tensor<1x4x6x6xf32>, %y: tensor<1x4x6x6xf32>) -> tensor<1x4
   %1 = relay.add %0, %y : (tensor<1x4x6x6xf32>, tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32>
   return %1 : tensor<1x4x6x6xf32>
 }
+
+// One-dimensional layers are images of height 1.
+// CHECK-LABEL: func.func @narrow
+func.func @narrow(%x: tensor<1x2x9xf32>) -> tensor<1x2x3xf32> {
+  // CHECK: relay.nn.conv2d %{{.*}} {data_layout = "NHWC", groups = 2 : i64, kernel_layout = "HWIO", padding = array<i64: 0, 1, 0, 0>, strides = array<i64: 1, 2>} : (tensor<1x1x9x2xf32>, tensor<1x3x1x2xf32>) -> tensor<1x1x4x2xf32>
+  // CHECK-NEXT: relay.nn.max_pool2d %{{.*}} {layout = "NHWC", pool_size = array<i64: 1, 2>}
+  %w = relay.constant dense<1.0> : tensor<2x1x3xf32>
+  %0 = relay.nn.conv1d %x, %w {strides = array<i64: 2>, padding = array<i64: 1, 0>, groups = 2} : (tensor<1x2x9xf32>, tensor<2x1x3xf32>) -> tensor<1x2x4xf32>
+  %1 = relay.nn.max_pool1d %0 {pool_size = array<i64: 2>} : (tensor<1x2x4xf32>) -> tensor<1x2x3xf32>
+  return %1 : tensor<1x2x3xf32>
+}

@@ -1,0 +1,59 @@
+// RUN: tt-opt %s --Legalize | FileCheck %s
+
+// Kernel 3, stride 2, padding 1: two taps for each of the 2 x 2 phases; phase (0, 0) sees taps 2 and 0.
+// CHECK-LABEL: func.func @conv_transpose
+func.func @conv_transpose(%x: tensor<1x4x4x1xf32>) -> tensor<1x7x7x1xf32> {
+  // CHECK-DAG: %[[W:.*]] = relay.constant dense<{{\[\[\[\[}}9.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00]], {{\[\[}}7.000000e+00, 8.000000e+00, 0.000000e+00, 0.000000e+00]]], {{\[\[\[}}3.000000e+00, 0.000000e+00, 6.000000e+00, 0.000000e+00]], {{\[\[}}1.000000e+00, 2.000000e+00, 4.000000e+00, 5.000000e+00]]]]> : tensor<2x2x1x4xf32>
+  // CHECK-DAG: %[[C:.*]] = relay.nn.conv2d %arg0, %[[W]] {data_layout = "NHWC", kernel_layout = "HWIO", padding = array<i64: 1, 1, 0, 0>} : (tensor<1x4x4x1xf32>, tensor<2x2x1x4xf32>) -> tensor<1x4x4x4xf32>
+  // CHECK: relay.reshape %[[C]] {newshape = array<i64: 4, 4, 2, 2>}
+  // CHECK-NEXT: relay.transpose %{{.*}} {axes = array<i64: 0, 2, 1, 3>}
+  // CHECK-NEXT: relay.reshape %{{.*}} {newshape = array<i64: 1, 8, 8, 1>}
+  // CHECK-NEXT: relay.strided_slice %{{.*}} {axes = array<i64: 1, 2>, begin = array<i64: 1, 1>, end = array<i64: 8, 8>}
+  %w = relay.constant dense<[[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]]]> : tensor<1x1x3x3xf32>
+  %0 = relay.nn.conv2d_transpose %x, %w {strides = array<i64: 2, 2>, padding = array<i64: 1, 1, 1, 1>, data_layout = "NHWC"} : (tensor<1x4x4x1xf32>, tensor<1x1x3x3xf32>) -> tensor<1x7x7x1xf32>
+  return %0 : tensor<1x7x7x1xf32>
+}
+
+// Groups have no such form.
+// CHECK-LABEL: func.func @groups
+func.func @groups(%x: tensor<1x4x4x2xf32>) -> tensor<1x4x4x2xf32> {
+  // CHECK: relay.nn.conv2d_transpose
+  %w = relay.constant dense<1.0> : tensor<2x1x1x1xf32>
+  %0 = relay.nn.conv2d_transpose %x, %w {groups = 2, data_layout = "NHWC"} : (tensor<1x4x4x2xf32>, tensor<2x1x1x1xf32>) -> tensor<1x4x4x2xf32>
+  return %0 : tensor<1x4x4x2xf32>
+}
+
+// CHECK-LABEL: func.func @resize
+func.func @resize(%x: tensor<1x3x4x2xf32>) -> (tensor<1x6x12x2xf32>, tensor<1x6x8x2xf32>) {
+  // CHECK: relay.reshape %arg0 {newshape = array<i64: 12, 2>}
+  // CHECK-NEXT: relay.concatenate %{{.*}} {axis = 1 : i64} : (tensor<12x2xf32>, tensor<12x2xf32>, tensor<12x2xf32>) -> tensor<12x6xf32>
+  // CHECK-NEXT: relay.reshape %{{.*}} {newshape = array<i64: 3, 24>}
+  // CHECK-NEXT: relay.concatenate %{{.*}} : (tensor<3x24xf32>, tensor<3x24xf32>)
+  // CHECK-NEXT: relay.reshape %{{.*}} {newshape = array<i64: 1, 6, 12, 2>}
+  %0 = relay.image.resize2d %x {size = array<i64: 6, 12>, layout = "NHWC", method = "nearest_neighbor", coordinate_transformation_mode = "asymmetric", rounding_method = "floor"} : (tensor<1x3x4x2xf32>) -> tensor<1x6x12x2xf32>
+  // Ties: pixel 1 is half way between 0 and 1.
+  // CHECK-NEXT: relay.image.resize2d
+  %1 = relay.image.resize2d %x {size = array<i64: 6, 8>, layout = "NHWC", method = "nearest_neighbor", coordinate_transformation_mode = "asymmetric", rounding_method = "round"} : (tensor<1x3x4x2xf32>) -> tensor<1x6x8x2xf32>
+  return %0, %1 : tensor<1x6x12x2xf32>, tensor<1x6x8x2xf32>
+}
+
+// CHECK-LABEL: func.func @spaces
+func.func @spaces(%x: tensor<1x2x2x8xf32>) -> (tensor<1x4x4x2xf32>, tensor<1x1x1x32xf32>) {
+  // CHECK-DAG: relay.transpose %{{.*}} {axes = array<i64: 0, 1, 4, 2, 5, 3>} : (tensor<1x2x2x2x2x2xf32>)
+  %0 = relay.nn.depth_to_space %x {block_size = 2, layout = "NHWC", mode = "CDR"} : (tensor<1x2x2x8xf32>) -> tensor<1x4x4x2xf32>
+  // CHECK-DAG: relay.transpose %{{.*}} {axes = array<i64: 0, 1, 3, 2, 4, 5>} : (tensor<1x1x2x1x2x8xf32>)
+  %1 = relay.nn.space_to_depth %x {block_size = 2, layout = "NHWC"} : (tensor<1x2x2x8xf32>) -> tensor<1x1x1x32xf32>
+  return %0, %1 : tensor<1x4x4x2xf32>, tensor<1x1x1x32xf32>
+}
+
+// CHECK-LABEL: func.func @adaptive
+func.func @adaptive(%x: tensor<1x6x4x2xf32>) -> (tensor<1x3x1x2xf32>, tensor<1x1x1x2xf32>, tensor<1x4x4x2xf32>) {
+  // CHECK: relay.nn.avg_pool2d %{{.*}} {layout = "NHWC", pool_size = array<i64: 2, 4>, strides = array<i64: 2, 4>}
+  %0 = relay.nn.adaptive_avg_pool2d %x {output_size = array<i64: 3, 1>, layout = "NHWC"} : (tensor<1x6x4x2xf32>) -> tensor<1x3x1x2xf32>
+  // CHECK: relay.nn.global_max_pool2d
+  %1 = relay.nn.adaptive_max_pool2d %x {output_size = array<i64: 1>, layout = "NHWC"} : (tensor<1x6x4x2xf32>) -> tensor<1x1x1x2xf32>
+  // Windows of different sizes.
+  // CHECK: relay.nn.adaptive_avg_pool2d
+  %2 = relay.nn.adaptive_avg_pool2d %x {output_size = array<i64: 4, 4>, layout = "NHWC"} : (tensor<1x6x4x2xf32>) -> tensor<1x4x4x2xf32>
+  return %0, %1, %2 : tensor<1x3x1x2xf32>, tensor<1x1x1x2xf32>, tensor<1x4x4x2xf32>
+}
