@@ -24,6 +24,17 @@ const host::LoweringTable &lowerings() {
   return table;
 }
 
+/// Temporaries come from malloc; a larger tensor is refused here rather than at run time.
+constexpr int64_t largestTensorBytes = int64_t(1) << 34;
+
+bool tooLarge(Operation &op) {
+  return llvm::any_of(op.getResultTypes(), [](Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    int64_t width = host::storageType(tensor.getElementType()).getIntOrFloatBitWidth();
+    return tensor.getNumElements() > largestTensorBytes / (width / 8);
+  });
+}
+
 /// Lowers the ops of a block whose arguments are bound; binds what it returns to `results`.
 void lowerBlock(host::Emitter &e, Block &block, SmallVector<Value> &results, unsigned depth) {
   for (Operation &op : block) {
@@ -53,6 +64,10 @@ void lowerBlock(host::Emitter &e, Block &block, SmallVector<Value> &results, uns
         e.setConstant(op.getResult(0), *constant);
       else
         e.unsupported(&op, "its data is not in the constant store");
+      continue;
+    }
+    if (tooLarge(op)) {
+      e.unsupported(&op, "its result needs more than 16 GiB");
       continue;
     }
     auto lowering = lowerings().find(op.getName().getStringRef());
