@@ -87,7 +87,7 @@ private:
                                                           : "transfer";
     char text[256];
     std::snprintf(text, sizeof text,
-                  "{\"ph\": \"X\", \"name\": \"%s\", \"pid\": %u, \"tid\": %u, \"ts\": %.4f, \"dur\": %.4f, "
+                  "{\"ph\": \"X\", \"name\": \"%s\", \"pid\": %u, \"tid\": %u, \"ts\": %.6f, \"dur\": %.6f, "
                   "\"args\": {\"pc\": \"0x%08X\", \"node\": ",
                   name.c_str(), process(slice), unsigned(slice.engine), slice.begin * toUs,
                   (slice.end - slice.begin) * toUs, slice.pc);
@@ -103,7 +103,7 @@ private:
     std::snprintf(text, sizeof text,
                   "{\"ph\": \"%s\", \"bp\": \"e\", \"cat\": \"%s\", \"name\": \"%s\", \"id\": \"%s%u.%.0f\", "
                   "\"pid\": %u, "
-                  "\"tid\": %u, \"ts\": %.4f}",
+                  "\"tid\": %u, \"ts\": %.6f}",
                   phase, name, name, name, slice.link, slice.kind == Slice::BarrierWait ? slice.end : 0.0,
                   process(slice), unsigned(slice.engine), std::max(slice.begin, at - 0.5) * toUs);
     out += text;
