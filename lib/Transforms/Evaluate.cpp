@@ -272,6 +272,9 @@ Result where(ArrayRef<Constant> in, DType out, ArrayRef<int64_t> shape, int64_t 
   return one(makeConstant(out, shape, std::move(bytes)));
 }
 
+/// Arithmetic on more elements would take too much memory on the way; casts work in pieces.
+constexpr int64_t maxElements = int64_t(1) << 24;
+
 } // namespace
 
 Result evaluateArithmetic(mlir::Operation *op, ArrayRef<Constant> in) {
@@ -281,6 +284,10 @@ Result evaluateArithmetic(mlir::Operation *op, ArrayRef<Constant> in) {
   ArrayRef<int64_t> shape = shapeOf(result);
   int64_t count = elementCount(shape.vec());
   DType out = *dtypeOf(elementType(result));
+  bool large =
+      count > maxElements || llvm::any_of(in, [](const Constant &c) { return c.elements() > maxElements; });
+  if (large && !llvm::isa<CastOp, ShapeOfOp, NdarraySizeOp>(op))
+    return std::nullopt;
   if (op->hasTrait<ElementwiseBinary>())
     return binary(op, in, out, shape, count);
   if (op->hasTrait<ElementwiseUnary>())

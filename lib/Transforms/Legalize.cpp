@@ -70,7 +70,8 @@ struct UnpackConvTranspose : mlir::OpRewritePattern<Conv2DTransposeOp> {
     Phases w(in[2], out[2], kw, op.getStrides()[1], op.getPadding()[1]);
     int64_t cin = in[3], cout = out[3], channels = h.stride * w.stride * cout;
     // A kernel much smaller than its stride would mostly be zeros.
-    if (h.taps * w.taps * h.stride * w.stride > 4 * std::max<int64_t>(kh * kw, 4))
+    if (h.stride > 16 || w.stride > 16 ||
+        h.taps * w.taps * h.stride * w.stride > 4 * std::max<int64_t>(kh * kw, 4))
       return failure();
 
     // Tap t of phase r is tap stride * (taps - 1 - t) + r of the transposed convolution, or nothing.
@@ -104,11 +105,14 @@ struct UnpackConvTranspose : mlir::OpRewritePattern<Conv2DTransposeOp> {
       v = buildTranspose(rewriter, loc, v, {0, 2, 1, 3});
     if (v)
       v = buildReshape(rewriter, loc, v, {in[0], h.length * h.stride, w.length * w.stride, cout});
-    if (v && shapeOf(v) != out)
-      v = build(rewriter, loc, "strided_slice", v,
-                {ints(rewriter, "begin", {h.before, w.before}),
-                 ints(rewriter, "end", {h.before + out[1], w.before + out[2]}),
-                 ints(rewriter, "axes", {1, 2})});
+    // One axis at a time: that is a plain copy of neighbouring elements.
+    for (int64_t axis : {1, 2}) {
+      int64_t before = axis == 1 ? h.before : w.before;
+      if (v && shapeOf(v)[axis] != out[axis])
+        v = build(rewriter, loc, "strided_slice", v,
+                  {ints(rewriter, "begin", before), ints(rewriter, "end", before + out[axis]),
+                   ints(rewriter, "axes", axis)});
+    }
     return replace(rewriter, op, v);
   }
 };
@@ -174,12 +178,15 @@ struct UnpackDepthToSpace : mlir::OpRewritePattern<DepthToSpaceOp> {
       return failure();
     Ints in(shapeOf(op.getData()));
     int64_t n = op.getBlockSize(), c = in[3] / (n * n);
-    // DCR: channels are [row, column, c]; CRD ("CDR" in Relay): [c, row, column].
-    bool dcr = op.getMode() == "DCR";
-    Value v = buildReshape(rewriter, op.getLoc(), op.getData(),
-                           dcr ? Ints{in[0], in[1], in[2], n, n, c} : Ints{in[0], in[1], in[2], c, n, n});
-    v = v ? buildTranspose(rewriter, op.getLoc(), v, dcr ? Ints{0, 1, 3, 2, 4, 5} : Ints{0, 1, 4, 2, 5, 3})
-          : v;
+    Value v = op.getData();
+    // Channels are [row, column, c] for DCR, [c, row, column] for Relay's CDR, which is brought to the first
+    // form: every transpose exchanges two neighbouring groups of axes.
+    if (op.getMode() != "DCR") {
+      v = buildReshape(rewriter, op.getLoc(), v, {in[0], in[1], in[2], c, n * n});
+      v = v ? buildTranspose(rewriter, op.getLoc(), v, {0, 1, 2, 4, 3}) : v;
+    }
+    v = v ? buildReshape(rewriter, op.getLoc(), v, {in[0], in[1], in[2], n, n, c}) : v;
+    v = v ? buildTranspose(rewriter, op.getLoc(), v, {0, 1, 3, 2, 4, 5}) : v;
     return replace(rewriter, op, v ? buildReshape(rewriter, op.getLoc(), v, shapeOf(op.getResult())) : v);
   }
 };
