@@ -50,6 +50,9 @@ def test_network(shared, tmp_path, file, ncore):
     result, path, report = harness.compile_model(model, tmp_path, ncore)
     assert result.returncode == 0, result.stderr
     harness.check_report(report)
+    onnx = pytest.importorskip("onnx")
+    source = {n.name for n in onnx.load(model.path).graph.node if n.name}
+    assert source <= {n["name"] for n in report["nodes"]}, "nodes of the model are missing in the report"
     assert any(n["where"] == "npu" for n in report["nodes"]), "nothing runs on the NPU"
     result, outputs = harness.run_model(path, model.inputs, tmp_path)
     assert result.returncode == 0, result.stderr
