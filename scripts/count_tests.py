@@ -33,13 +33,12 @@ def count(output):
         passed = number(r"^ +(?:Passed|Expectedly Failed) *: *(\d+)", output)
         failed = number(r"^ +(?:Failed|Unexpectedly Passed|Unresolved|Timed Out) *: *(\d+)", output)
         return passed, failed, number(r"^ +(?:Unsupported|Skipped) *: *(\d+)", output)
-    last = re.findall(r"^=+ (?:.*, )?(?:\d+ (?:passed|failed|skipped|error|xfailed)).* in [\d.]+s.*=+$", output, flags=re.M)
+    last = re.findall(r"^=* ?(\d+ [a-z]+(?:, \d+ [a-z]+)*) in [\d.]+s\b", output, flags=re.M)
     if last:
-        line = last[-1]
         return (
-            number(r"(\d+) (?:passed|xfailed)", line),
-            number(r"(\d+) (?:failed|errors?\b|xpassed)", line),
-            number(r"(\d+) skipped", line),
+            number(r"(\d+) (?:passed|xfailed)", last[-1]),
+            number(r"(\d+) (?:failed|errors?\b|xpassed)", last[-1]),
+            number(r"(\d+) skipped", last[-1]),
         )
     return None
 
