@@ -29,7 +29,7 @@ def gemm_chain(path, rows=1024, width=1024, depth=8):
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
         weights,
     )  # fmt: skip
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), path)
+    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 13)]), path)
 
 
 def compiled(folder, net, batch, level=0):

@@ -1,8 +1,9 @@
 // Cases whose time is a formula.
-#include "Assembler.h"
 #include "simulator/timing/Bandwidth.h"
+#include "test/unit/Timing/Assembler.h"
 #include <cmath>
 #include <functional>
+#include <gtest/gtest.h>
 
 using namespace tensorturbo;
 using namespace tensorturbo::sim;

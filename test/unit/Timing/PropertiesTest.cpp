@@ -1,5 +1,6 @@
 // What must hold for every program.
-#include "Assembler.h"
+#include "test/unit/Timing/Assembler.h"
+#include <gtest/gtest.h>
 #include <numeric>
 #include <random>
 
