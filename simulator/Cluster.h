@@ -66,6 +66,8 @@ private:
   void finishChecks(RunResult &result);
   void logStart(Hart &hart, uint32_t controller, uint32_t channel);
   void logCompletion(Hart &hart, uint32_t controller, uint32_t offset, uint32_t value);
+  /// Whether the program, behind a load of `value` at the hart's pc, would go another way with `bit` flipped.
+  bool actsOn(const Hart &hart, uint32_t value, uint32_t bit) const;
   bool meet(uint32_t cores, RunResult &result);
   std::string describeAccess(const MemoryAccess &access) const;
   uint32_t wordAt(uint32_t pc) const;

@@ -25,6 +25,7 @@ void HazardDetector::reset() {
   done = {};
   dmaSequence = {};
   starts = {};
+  earlyRestart.reset();
   current = {};
   epochs.clear();
   for (auto &list : history)
@@ -101,9 +102,12 @@ void HazardDetector::evaluate(uint32_t core, MemoryAccess &access, bool parallel
     Clock before = clocks[core];
     before[core] = access.sequence;
     changeClock(access.actor, before);
-    dmaSequence[access.actor - maxCores]++;
+    uint32_t channel = access.actor - maxCores;
+    if (clocks[core][access.actor] < dmaSequence[channel] && !earlyRestart)
+      earlyRestart = Restart{channel, starts[channel], {core, access.pc}};
+    dmaSequence[channel]++;
     current[access.actor].reset();
-    starts[access.actor - maxCores] = {core, access.pc};
+    starts[channel] = {core, access.pc};
     return;
   }
   case AccessKind::DmaObserved:

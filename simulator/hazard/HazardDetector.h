@@ -40,6 +40,12 @@ public:
     uint32_t core = 0, pc = 0;
   };
   Start lastStart(uint32_t actor) const { return starts[actor - maxCores]; }
+  /// A channel started by a core that does not know that the transfer before is done.
+  struct Restart {
+    uint32_t channel = 0;
+    Start first, second;
+  };
+  const std::optional<Restart> &restart() const { return earlyRestart; }
 
   /// Looks for races among what was collected and forgets what can take part in none. The first one of the
   /// run, or nothing.
@@ -72,6 +78,7 @@ private:
   std::array<Clock, dmaChannels> done{};
   std::array<uint64_t, dmaChannels> dmaSequence{};
   std::array<Start, dmaChannels> starts{};
+  std::optional<Restart> earlyRestart;
   /// Number of the present clock in `epochs`, or none.
   std::array<std::optional<uint32_t>, actors> current{};
   std::vector<Clock> epochs;

@@ -31,18 +31,36 @@ void Cluster::logStart(Hart &hart, uint32_t controller, uint32_t channel) {
   }
 }
 
-/// A load of a status register tells the core which channels are done.
+/// A load of a status register tells the core which channels are done, if it cares.
 void Cluster::logCompletion(Hart &hart, uint32_t controller, uint32_t offset, uint32_t value) {
-  uint32_t done = offset == SystemDma::statusOffset       ? ~value & 3
-                  : offset == SystemDma::completionOffset ? (value & 1) | (value >> 1 & 2)
-                                                          : 0;
-  for (uint32_t channel = 0; channel < 2; channel++)
-    if (done >> channel & 1)
+  bool isStatus = offset == SystemDma::statusOffset;
+  if (!isStatus && offset != SystemDma::completionOffset)
+    return;
+  for (uint32_t channel = 0; channel < 2; channel++) {
+    uint32_t bit = isStatus ? 1u << channel : 1u << 2 * channel;
+    if (static_cast<bool>(value & bit) != isStatus && actsOn(hart, value, bit))
       hart.accesses->dmaObserved(dmaActor(controller, channel));
+  }
 }
 
 static std::string hexText(uint64_t value) {
   return sim::hexText(static_cast<uint32_t>(value));
+}
+
+static std::string channelName(uint32_t channel) {
+  return "system DMA " + sim::hexText(dmaBase[channel / 2]) + " channel " + std::to_string(channel % 2);
+}
+
+/// The last place is where the run ends. If something else has ended it, this is told in addition.
+static void report(RunResult &result, const std::string &text, const std::vector<RunResult::Place> &places) {
+  bool isFirst = result.message.empty();
+  if (isFirst) {
+    result.status = RunStatus::Fault;
+    result.core = places.back().core;
+    result.pc = places.back().pc;
+  }
+  result.message += (isFirst ? "" : "\n") + text;
+  result.places.insert(result.places.end(), places.begin(), places.end());
 }
 
 std::string Cluster::describeAccess(const MemoryAccess &access) const {
@@ -53,9 +71,8 @@ std::string Cluster::describeAccess(const MemoryAccess &access) const {
   uint32_t owner = access.memory - L1OfCore0;
   std::string text;
   if (access.actor >= maxCores) {
-    uint32_t channel = access.actor - maxCores;
-    text = "system DMA " + sim::hexText(dmaBase[channel / 2]) + " channel " + std::to_string(channel % 2) +
-           ", started at " + sim::hexText(access.pc) + " on core " + std::to_string(access.starter);
+    text = channelName(access.actor - maxCores) + ", started at " + sim::hexText(access.pc) + " on core " +
+           std::to_string(access.starter);
   } else {
     text = "core " + std::to_string(access.actor) + " at " + sim::hexText(access.pc) + ": " +
            disassemble(wordAt(access.pc));
@@ -70,6 +87,15 @@ std::string Cluster::describeAccess(const MemoryAccess &access) const {
 
 /// False if a race was found.
 bool Cluster::checkHazards(RunResult &result) {
+  if (auto restart = hazards->restart()) {
+    std::string text = "core " + std::to_string(restart->second.core) + " at " +
+                       sim::hexText(restart->second.pc) + " starts a transfer on " +
+                       channelName(restart->channel) + " without having waited for the one that core " +
+                       std::to_string(restart->first.core) + " started at " + sim::hexText(restart->first.pc);
+    report(result, text,
+           {{restart->first.core, restart->first.pc}, {restart->second.core, restart->second.pc}});
+    return false;
+  }
   auto race = hazards->check();
   if (!race)
     return true;
@@ -84,16 +110,7 @@ bool Cluster::checkHazards(RunResult &result) {
   }
   std::string text = what + ": nothing orders these accesses to " + hexText(race->address) + ":\n  " +
                      describeAccess(race->first) + "\n  " + describeAccess(race->second);
-  if (result.message.empty()) {
-    result.status = RunStatus::Fault;
-    result.core = race->second.starter;
-    result.pc = race->second.pc;
-    result.message = text;
-  } else {
-    result.message += "\n" + text;
-  }
-  for (const MemoryAccess *access : {&race->first, &race->second})
-    result.places.push_back({access->starter, access->pc});
+  report(result, text, {{race->first.starter, race->first.pc}, {race->second.starter, race->second.pc}});
   return false;
 }
 
@@ -109,14 +126,11 @@ void Cluster::finishChecks(RunResult &result) {
     if (hazards->isKnownDone(actor))
       continue;
     HazardDetector::Start start = hazards->lastStart(actor);
-    uint32_t channel = actor - maxCores;
-    result.status = RunStatus::Fault;
-    result.core = start.core;
-    result.pc = start.pc;
-    result.places.push_back({start.core, start.pc});
-    result.message = "core " + std::to_string(start.core) + " at " + sim::hexText(start.pc) +
-                     ": the program ends without having waited for this transfer of system DMA " +
-                     sim::hexText(dmaBase[channel / 2]) + " channel " + std::to_string(channel % 2);
+    report(result,
+           "core " + std::to_string(start.core) + " at " + sim::hexText(start.pc) +
+               ": the program ends without having waited for this transfer of " +
+               channelName(actor - maxCores),
+           {{start.core, start.pc}});
     return;
   }
 }
