@@ -60,8 +60,9 @@ struct Candidate {
         t.gatherRows ? w.dilationWidth * (w.kernelHeight - 1) + 1 : std::min(w.inputRows(t.rows), w.height);
     int64_t slab = align(slabRows * w.width * t.blockIn * 2);
     int64_t tile = align(t.rows * w.outWidth * t.blockOut * 2);
-    int64_t l1 = slab + align(t.weightBlockBytes(p)) + tile * (1 + p.residuals) + align(p.epilogueBytes);
-    int64_t im = tile * (t.parts > 1 ? 2 : 1);
+    int64_t l1 = 2 * slab + t.weightSlots * align(t.weightBlockBytes(p)) + 2 * tile * (1 + p.residuals) +
+                 align(p.epilogueBytes);
+    int64_t im = tile * (t.parts > 1 ? 3 : 2);
     return l1 <= l1Bytes() && im <= imBytes() && slabRows * w.width <= 65535 && t.rows * w.outWidth <= 65535;
   }
 
@@ -83,9 +84,16 @@ struct Candidate {
     double elements =
         inRows * double(w.width * t.blockIn) + double(1 + p.residuals) * pixels * double(t.blockOut);
     double moves = cost.mteFixed * double(2 + p.residuals) + elements * 2.0 / bytesPerCycle;
-    double weights = cost.mteFixed + double(t.weightBlockBytes(p)) / bytesPerCycle;
-    // Engines do not overlap at level 0.
-    t.cycles = double(chunks * blocksPerCore) * (weights + double(tilesPerCore) * (matrix + vector + moves));
+    // Cores that all take the same blocks share one read of LLB.
+    double weightRate = t.coreBlocks == 1 ? cost.mteBytesPerCycle : bytesPerCycle;
+    double weights = cost.mteFixed + double(t.weightBlockBytes(p)) / weightRate;
+    // Engines overlap from one tile to the next; the first load and the last epilogue of a block do not, and
+    // the weights only if the next block is loaded ahead. Loads are shared with the weights.
+    double tilesTime =
+        double(tilesPerCore) * std::max({matrix, vector, moves}) + std::min(moves, matrix) + vector;
+    double block = t.weightSlots == 2 ? std::max(tilesTime, double(tilesPerCore) * moves + weights)
+                                      : tilesTime + weights;
+    t.cycles = double(chunks) * (double(blocksPerCore) * block + (t.weightSlots == 2 ? weights : 0));
   }
 };
 } // namespace
@@ -148,14 +156,16 @@ std::optional<ConvTiling> schedule::chooseConvTiling(const ConvProblem &p, std::
       int64_t rowsInChunk = chunk->rowsPerChunk ? chunk->rowsPerChunk : w.outHeight;
       int64_t mostRows =
           gather ? 1 : std::min<int64_t>(rowsInChunk, std::max<int64_t>(64, 1024 / w.outWidth));
-      for (int64_t rows = 1; rows <= mostRows; ++rows) {
-        c.t.rows = rows;
-        if (!c.fits())
-          break;
-        c.price();
-        if (!best || c.t.cycles < best->cycles)
-          best = c.t;
-      }
+      for (int64_t slots : {1, 2})
+        for (int64_t rows = 1; rows <= mostRows; ++rows) {
+          c.t.rows = rows;
+          c.t.weightSlots = slots;
+          if (!c.fits())
+            break;
+          c.price();
+          if (!best || c.t.cycles < best->cycles)
+            best = c.t;
+        }
     }
   }
   if (!best)

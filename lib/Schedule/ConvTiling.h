@@ -64,6 +64,8 @@ struct ConvTiling {
   int64_t coreRows = 8, coreBlocks = 1;
   /// Weight blocks that lie in LLB at once.
   int64_t blocksPerGroup = 1;
+  /// Weight blocks that fit L1 at once: 2 if the next one is loaded ahead.
+  int64_t weightSlots = 1;
   /// Rows are gathered one by one because strides or dilations of the two axes differ.
   bool gatherRows = false;
   /// Estimated cycles of the slowest core, to compare tilings.

@@ -19,7 +19,8 @@ int StagePlan::stageOf(int step) const {
 
 bool StagePlan::inside(const StageProblem &p, int tensor) const {
   const StageTensor &t = p.tensors[static_cast<size_t>(tensor)];
-  return t.producer >= 0 && t.lastUse < static_cast<int>(p.steps.size()) && stageOf(t.producer) == stageOf(t.lastUse);
+  return t.producer >= 0 && t.lastUse < static_cast<int>(p.steps.size()) &&
+         stageOf(t.producer) == stageOf(t.lastUse);
 }
 
 int64_t StagePlan::residentBytes(const StageProblem &p, int tensor) const {
@@ -29,19 +30,30 @@ int64_t StagePlan::residentBytes(const StageProblem &p, int tensor) const {
 
 int64_t StagePlan::liveBytes(const StageProblem &p, int step) const {
   int64_t live = 0;
-  for (size_t i = 0; i < p.tensors.size(); ++i)
-    if (resident[i] && p.tensors[i].producer <= step && p.tensors[i].lastUse >= step)
+  const Stage &stage = stages[static_cast<size_t>(stageOf(step))];
+  for (size_t i = 0; i < p.tensors.size(); ++i) {
+    if (!resident[i])
+      continue;
+    const StageTensor &t = p.tensors[i];
+    // What crosses stages is kept while either of them runs, for each part comes back to it.
+    bool alive = inside(p, static_cast<int>(i)) ? t.producer <= step && t.lastUse >= step
+                                                : t.producer <= stage.last && t.lastUse >= stage.first;
+    if (alive)
       live += residentBytes(p, static_cast<int>(i));
+  }
   return live;
 }
 
 namespace {
-/// Prices one stage under the rule "a tensor that crosses stages stays in LLB if it has at most `threshold` bytes".
+/// Prices one stage under the rule "a tensor that crosses stages stays in LLB if it has at most `threshold`
+/// bytes".
 class StagePricer {
 public:
   StagePricer(const StageProblem &p, int64_t threshold) : p(p), threshold(threshold) {}
 
-  bool crossingResident(const StageTensor &t) const { return !t.ddrOnly && t.producer >= 0 && t.bytes <= threshold; }
+  bool crossingResident(const StageTensor &t) const {
+    return !t.ddrOnly && t.producer >= 0 && t.bytes <= threshold;
+  }
 
   /// Cycles of the stage, infinite if it does not fit.
   double price(int first, int last, int64_t parts) const {
@@ -70,10 +82,10 @@ public:
           return infinite;
       int64_t live = std::min(step.weightBytes, streamBytes) + stagedAtOnce + slack;
       for (const StageTensor &t : p.tensors)
-        if (t.producer <= k && t.lastUse >= k && !t.ddrOnly) {
+        if (!t.ddrOnly) {
           if (inside(t, first, last))
-            live += t.bytes / parts;
-          else if (crossingResident(t))
+            live += t.producer <= k && t.lastUse >= k ? t.bytes / parts : 0;
+          else if (crossingResident(t) && t.producer <= last && t.lastUse >= first)
             live += t.bytes;
         }
       // A step on its own with nothing resident always fits: its kernel cuts what it stages as it needs.
@@ -87,7 +99,9 @@ public:
   }
 
   static constexpr double infinite = std::numeric_limits<double>::infinity();
-  static bool inside(const StageTensor &t, int first, int last) { return t.producer >= first && t.lastUse <= last; }
+  static bool inside(const StageTensor &t, int first, int last) {
+    return t.producer >= first && t.lastUse <= last;
+  }
 
 private:
   const StageProblem &p;

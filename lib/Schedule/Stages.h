@@ -1,5 +1,5 @@
-// Level 1: which tensors stay in LLB, and which runs of operators work through the batch part by part so that they
-// can.
+// Level 1: which tensors stay in LLB, and which runs of operators work through the batch part by part so that
+// they can.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,7 +11,8 @@ struct StageTensor {
   std::string name;
   /// Bytes for the whole batch.
   int64_t bytes = 0;
-  /// Step that makes it (-1: it exists before), and the last step that reads it (number of steps: it must survive).
+  /// Step that makes it (-1: it exists before), and the last step that reads it (number of steps: it must
+  /// survive).
   int producer = -1, lastUse = -1;
   /// The first axis is the batch.
   bool batched = true;
@@ -58,8 +59,8 @@ struct StagePlan {
   int64_t liveBytes(const StageProblem &p, int step) const;
 };
 
-/// The cheapest plan by the traffic between DDR and LLB. There always is one: steps on their own, all tensors in
-/// DDR. Depends on nothing but its argument.
+/// The cheapest plan by the traffic between DDR and LLB. There always is one: steps on their own, all tensors
+/// in DDR. Depends on nothing but its argument.
 StagePlan planStages(const StageProblem &problem);
 
 } // namespace tensorturbo::schedule

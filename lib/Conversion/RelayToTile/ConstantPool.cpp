@@ -54,3 +54,10 @@ std::vector<float> tile::floatsOf(const Constant &c) {
     }
   return out;
 }
+
+const uint8_t *tile::halvesOf(const Constant &constant, std::vector<uint8_t> &storage) {
+  if (constant.dtype == DType::Float16)
+    return constant.data;
+  storage = halvesOf(floatsOf(constant));
+  return storage.data();
+}

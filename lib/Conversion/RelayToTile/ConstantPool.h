@@ -23,6 +23,8 @@ private:
 
 /// Little-endian halves, rounded to nearest even, as bytes.
 std::vector<uint8_t> halvesOf(llvm::ArrayRef<float> values);
+/// The elements of a float constant as halves: its own bytes, or `storage` filled with rounded values.
+const uint8_t *halvesOf(const Constant &constant, std::vector<uint8_t> &storage);
 /// The values of a float16, float32 or float64 constant as floats.
 std::vector<float> floatsOf(const Constant &constant);
 

@@ -216,6 +216,18 @@ void KernelBuilder::loadLinear(Value l1Buffer, Value l1Offset, Value llbBuffer, 
       count, maxCount);
 }
 
+void KernelBuilder::broadcastLinear(Value l1Buffer, Value l1Offset, Value llbBuffer, Value llbOffset,
+                                    Value count, int64_t maxCount) {
+  if (ncore == 1)
+    return loadLinear(l1Buffer, l1Offset, llbBuffer, llbOffset, count, maxCount);
+  linear(
+      [&](Value offset, Value columns) {
+        BroadcastOp::create(b, loc, view(l1Buffer, add(l1Offset, offset)),
+                            view(llbBuffer, add(llbOffset, offset)), constant(1), columns, constant(0));
+      },
+      count, maxCount);
+}
+
 void KernelBuilder::storeLinear(Value llbBuffer, Value llbOffset, Value l1Buffer, Value l1Offset, Value count,
                                 int64_t maxCount) {
   linear(

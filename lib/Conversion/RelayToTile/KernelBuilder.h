@@ -88,6 +88,9 @@ public:
   /// `count` contiguous halves, at most `maxCount` (any number; cut into rows of the 16-bit fields).
   void loadLinear(mlir::Value l1Buffer, mlir::Value l1Offset, mlir::Value llbBuffer, mlir::Value llbOffset,
                   mlir::Value count, int64_t maxCount);
+  /// LLB to the L1 of all cores, which all run it in the same order.
+  void broadcastLinear(mlir::Value l1Buffer, mlir::Value l1Offset, mlir::Value llbBuffer,
+                       mlir::Value llbOffset, mlir::Value count, int64_t maxCount);
   void storeLinear(mlir::Value llbBuffer, mlir::Value llbOffset, mlir::Value l1Buffer, mlir::Value l1Offset,
                    mlir::Value count, int64_t maxCount);
 

@@ -153,7 +153,8 @@ static std::string whyNotConv(Operation *op, int ncore) {
 /// [block][part][kernel row][kernel column][input channel][output channel] as halves.
 static std::vector<uint8_t> packWeights(const ConvSource &s, const ConvTiling &t) {
   const WindowShape &w = s.window;
-  std::vector<float> from = floatsOf(s.weights);
+  std::vector<uint8_t> rounded;
+  const uint8_t *from = halvesOf(s.weights, rounded);
   int64_t groupIn = w.channels / s.groups, groupOut = w.outChannels / s.groups;
   std::vector<uint8_t> bytes(
       static_cast<size_t>(t.blocks * t.parts * w.kernelHeight * w.kernelWidth * t.partIn * t.blockOut * 2));
@@ -170,10 +171,8 @@ static std::vector<uint8_t> packWeights(const ConvSource &s, const ConvTiling &t
               // Zeros beside the diagonal of merged groups and behind the last channel.
               if (out >= w.outChannels || in / groupIn != out / groupOut)
                 continue;
-              float value = from[static_cast<size_t>(ky * s.strideKh + kx * s.strideKw +
-                                                     in % groupIn * s.strideIn + out * s.strideOut)];
-              uint16_t h = numerics::roundToHalf(value);
-              std::memcpy(&bytes[at], &h, 2);
+              int64_t element = ky * s.strideKh + kx * s.strideKw + in % groupIn * s.strideIn + out * s.strideOut;
+              std::memcpy(&bytes[at], from + 2 * element, 2);
             }
           }
   }
@@ -193,17 +192,21 @@ public:
         t.gatherRows ? w.dilationWidth * (w.kernelHeight - 1) + 1 : std::min(w.inputRows(t.rows), w.height);
     int64_t tilePixels = t.rows * w.outWidth;
     weightsLlb = kb.alloc(MemoryLevel::LLB, t.blocksPerGroup * blockBytes, "weights");
-    weightsL1 = kb.alloc(MemoryLevel::L1, blockBytes, "weights");
-    slab = kb.alloc(MemoryLevel::L1, slabRows * w.width * t.blockIn * 2, "rows");
-    outTile = kb.alloc(MemoryLevel::L1, tilePixels * t.blockOut * 2, "out");
+    // Two of each, so that engines work on neighbouring tiles at once.
+    slabBytes = align(slabRows * w.width * t.blockIn * 2);
+    tileBytes = align(tilePixels * t.blockOut * 2);
+    blockStride = align(blockBytes);
+    weightsL1 = kb.alloc(MemoryLevel::L1, blockStride * t.weightSlots, "weights");
+    slab = kb.alloc(MemoryLevel::L1, slabBytes * 2, "rows");
+    outTile = kb.alloc(MemoryLevel::L1, tileBytes * 2, "out");
     for (size_t i = 0; i < chain.tensorCount(); ++i)
-      residualTiles.push_back(kb.alloc(MemoryLevel::L1, tilePixels * t.blockOut * 2, "residual"));
-    acc = kb.alloc(MemoryLevel::IM, tilePixels * t.blockOut * 2, "sum");
+      residualTiles.push_back(kb.alloc(MemoryLevel::L1, tileBytes * 2, "residual"));
+    acc = kb.alloc(MemoryLevel::IM, tileBytes * 2, "sum");
     if (t.parts > 1)
-      partial = kb.alloc(MemoryLevel::IM, tilePixels * t.blockOut * 2, "partial");
+      partial = kb.alloc(MemoryLevel::IM, tileBytes, "partial");
     if (t.gatherRows && w.dilationWidth > 1)
-      FillOp::create(b, kb.location(), llvm::APFloat(0.0f), kb.view(slab), kb.constant(slabRows * w.width),
-                     kb.constant(t.blockIn), kb.constant(0));
+      FillOp::create(b, kb.location(), llvm::APFloat(0.0f), kb.view(slab),
+                     kb.constant(2 * slabBytes / (t.blockIn * 2)), kb.constant(t.blockIn), kb.constant(0));
 
     bool resident = t.blocksPerGroup >= t.blocks;
     auto bringWeights = [&](Value first, Value count) {
@@ -231,12 +234,28 @@ public:
   }
 
 private:
+  static int64_t align(int64_t bytes) { return ceilDiv(bytes, 64) * 64; }
+
+  /// Weight block `inGroup` of the group to L1. Cores that all take the same blocks share one read of LLB.
+  void loadWeights(Value inGroup, Value weightSlot, int64_t blockBytes) {
+    Value to = kb.mul(weightSlot, blockStride), from = kb.mul(inGroup, blockBytes);
+    if (t.coreBlocks == 1)
+      kb.broadcastLinear(weightsL1, to, weightsLlb, from, kb.constant(blockBytes / 2), blockBytes / 2);
+    else
+      kb.loadLinear(weightsL1, to, weightsLlb, from, kb.constant(blockBytes / 2), blockBytes / 2);
+  }
+
   void group(Value first, Value count, int64_t blockBytes) {
     Value coreBlock = kb.rem(kb.coreId(), kb.constant(t.coreBlocks));
     Value coreRow = kb.div(kb.coreId(), kb.constant(t.coreBlocks));
+    bool ahead = t.weightSlots == 2;
+    if (ahead)
+      kb.when(kb.less(coreBlock, count), [&] { loadWeights(coreBlock, kb.constant(0), blockBytes); });
     kb.loop(coreBlock, count, kb.constant(t.coreBlocks), [&](Value inGroup) {
-      kb.loadLinear(weightsL1, kb.constant(0), weightsLlb, kb.mul(inGroup, blockBytes),
-                    kb.constant(blockBytes / 2), blockBytes / 2);
+      weightSlot =
+          ahead ? kb.rem(kb.div(inGroup, kb.constant(t.coreBlocks)), kb.constant(2)) : kb.constant(0);
+      if (!ahead)
+        loadWeights(inGroup, weightSlot, blockBytes);
       Value block = kb.add(first, inGroup);
       firstOut = kb.mul(block, t.blockOut);
       channelsOut = w.outChannels % t.blockOut == 0
@@ -244,28 +263,37 @@ private:
                         : kb.min(kb.constant(t.blockOut), kb.sub(kb.constant(w.outChannels), firstOut));
       firstIn =
           t.blocksPerInput ? kb.mul(kb.div(block, kb.constant(t.blocksPerInput)), t.blockIn) : kb.constant(0);
-      nest.forEachTile(t.rows, coreRow, t.coreRows, [&](const SpatialTile &st) { tile(st); });
+      nest.forEachTilePipelined(
+          t.rows, coreRow, t.coreRows, [&](const SpatialTile &st, Value slot) { fetch(st, slot); },
+          [&] {
+            if (!ahead)
+              return;
+            Value next = kb.add(inGroup, t.coreBlocks);
+            kb.when(kb.less(next, count),
+                    [&] { loadWeights(next, kb.sub(kb.constant(1), weightSlot), blockBytes); });
+          },
+          [&](const SpatialTile &st, Value slot) { tile(st, slot); });
     });
   }
 
-  void loadRows(const SpatialTile &st) {
-    Value from = kb.add(st.inOffset, kb.mul(firstIn, halfBytes));
+  void loadRows(const SpatialTile &st, Value slot) {
+    Value from = kb.add(st.inOffset, kb.mul(firstIn, halfBytes)), to = kb.mul(slot, slabBytes);
     if (t.blockIn == w.channels) {
       int64_t most = std::min(w.inputRows(t.rows), w.height) * w.width * w.channels;
-      kb.loadLinear(slab, kb.constant(0), nest.inputLlb(), from, kb.mul(st.inRows, w.width * w.channels),
-                    most);
+      kb.loadLinear(slab, to, nest.inputLlb(), from, kb.mul(st.inRows, w.width * w.channels), most);
     } else {
-      kb.load(kb.view(slab), kb.view(nest.inputLlb(), from), kb.mul(st.inRows, w.width),
+      kb.load(kb.view(slab, to), kb.view(nest.inputLlb(), from), kb.mul(st.inRows, w.width),
               kb.constant(t.blockIn), kb.constant(w.channels * 2));
     }
   }
 
   /// One output row whose input rows lie `dilationHeight` apart: placed `dilationWidth` rows apart instead.
-  void gatherRows(const SpatialTile &st) {
+  void gatherRows(const SpatialTile &st, Value slot) {
     kb.loop(0, w.kernelHeight, 1, [&](Value ky) {
       // Row number counted from the tile's first wanted row, which lies `top` rows above the first real one.
       Value wanted = kb.sub(kb.mul(ky, w.dilationHeight), st.top);
-      Value to = kb.view(slab, kb.mul(ky, w.dilationWidth * w.width * t.blockIn * 2));
+      Value to = kb.view(
+          slab, kb.add(kb.mul(slot, slabBytes), kb.mul(ky, w.dilationWidth * w.width * t.blockIn * 2)));
       Value inside = arith::AndIOp::create(b, kb.location(), kb.less(kb.constant(-1), wanted),
                                            kb.less(wanted, st.inRows));
       kb.whenElse(
@@ -283,43 +311,49 @@ private:
     });
   }
 
-  void conv(Value dst, const SpatialTile &st, Value part) {
+  /// What a tile needs in L1: its rows and its part of the residuals.
+  void fetch(const SpatialTile &st, Value slot) {
+    if (t.gatherRows)
+      gatherRows(st, slot);
+    else
+      loadRows(st, slot);
+    for (size_t i = 0; i < residualTiles.size(); ++i) {
+      Value from = kb.add(st.residualOffsets[i], kb.mul(firstOut, halfBytes));
+      kb.load(kb.view(residualTiles[i], kb.mul(slot, tileBytes)), kb.view(nest.residualLlb(i), from),
+              kb.mul(st.outRows, w.outWidth), channelsOut, kb.constant(w.outChannels * 2));
+    }
+  }
+
+  void conv(Value dst, const SpatialTile &st, Value slot, Value part) {
     int64_t partBytes = w.kernelHeight * w.kernelWidth * t.partIn * t.blockOut * 2;
     Value zero = kb.constant(0);
     Value height = t.gatherRows ? kb.constant(w.dilationWidth * (w.kernelHeight - 1) + 1) : st.inRows;
-    ConvOp::create(b, kb.location(), kb.view(dst), kb.view(slab, kb.mul(part, t.partIn * 2)),
-                   kb.view(weightsL1, kb.mul(part, partBytes)), height, kb.constant(w.width),
-                   kb.constant(t.partIn), kb.constant(t.parts > 1 ? t.blockIn * 2 : 0), st.outRows,
-                   kb.constant(w.outWidth), channelsOut, zero, kb.constant(t.blockOut * 2),
-                   t.gatherRows ? zero : st.top, t.gatherRows ? zero : st.bottom, kb.constant(w.left),
-                   kb.constant(w.right), static_cast<uint32_t>(w.kernelHeight),
-                   static_cast<uint32_t>(w.kernelWidth), static_cast<uint32_t>(w.dilationWidth),
-                   static_cast<uint32_t>(w.strideWidth));
+    Value weights = kb.view(weightsL1, kb.add(kb.mul(weightSlot, blockStride), kb.mul(part, partBytes)));
+    ConvOp::create(b, kb.location(), dst,
+                   kb.view(slab, kb.add(kb.mul(slot, slabBytes), kb.mul(part, t.partIn * 2))), weights,
+                   height, kb.constant(w.width), kb.constant(t.partIn),
+                   kb.constant(t.parts > 1 ? t.blockIn * 2 : 0), st.outRows, kb.constant(w.outWidth),
+                   channelsOut, zero, kb.constant(t.blockOut * 2), t.gatherRows ? zero : st.top,
+                   t.gatherRows ? zero : st.bottom, kb.constant(w.left), kb.constant(w.right),
+                   static_cast<uint32_t>(w.kernelHeight), static_cast<uint32_t>(w.kernelWidth),
+                   static_cast<uint32_t>(w.dilationWidth), static_cast<uint32_t>(w.strideWidth));
   }
 
-  void tile(const SpatialTile &st) {
-    if (t.gatherRows)
-      gatherRows(st);
-    else
-      loadRows(st);
-    Value zero = kb.constant(0), pixels = kb.mul(st.outRows, w.outWidth);
-    conv(acc, st, zero);
+  void tile(const SpatialTile &st, Value slot) {
+    Value zero = kb.constant(0), pixels = kb.mul(st.outRows, w.outWidth), offset = kb.mul(slot, tileBytes);
+    Value sum = kb.view(acc, offset), out = kb.view(outTile, offset);
+    conv(sum, st, slot, zero);
     kb.loop(1, t.parts, 1, [&](Value part) {
-      conv(partial, st, part);
-      BinaryOp::create(b, kb.location(), BinaryKind::add, kb.view(acc), kb.view(acc), kb.view(partial),
-                       pixels, channelsOut, zero, zero, zero);
+      conv(kb.view(partial), st, slot, part);
+      BinaryOp::create(b, kb.location(), BinaryKind::add, sum, sum, kb.view(partial), pixels, channelsOut,
+                       zero, zero, zero);
     });
-    Value at = kb.add(st.outOffset, kb.mul(firstOut, halfBytes));
-    Value stride = kb.constant(w.outChannels * 2);
     SmallVector<Value> residuals;
-    for (size_t i = 0; i < residualTiles.size(); ++i) {
-      residuals.push_back(kb.view(residualTiles[i]));
-      Value from = kb.add(st.residualOffsets[i], kb.mul(firstOut, halfBytes));
-      kb.load(residuals.back(), kb.view(nest.residualLlb(i), from), pixels, channelsOut, stride);
-    }
-    chain.emit(kb, kb.view(outTile), zero, kb.view(acc), zero, pixels, channelsOut, firstOut, residuals,
-               zero);
-    kb.store(kb.view(nest.outputLlb(), at), kb.view(outTile), pixels, channelsOut, stride);
+    for (Value buffer : residualTiles)
+      residuals.push_back(kb.view(buffer, offset));
+    chain.emit(kb, out, zero, sum, zero, pixels, channelsOut, firstOut, residuals, zero);
+    kb.store(kb.view(nest.outputLlb(), kb.add(st.outOffset, kb.mul(firstOut, halfBytes))), out, pixels,
+             channelsOut, kb.constant(w.outChannels * 2));
   }
 
   KernelBuilder &kb;
@@ -330,8 +364,10 @@ private:
   SpatialNest &nest;
   Value weightsLlb, weightsL1, slab, outTile, acc, partial;
   SmallVector<Value> residualTiles;
+  /// Bytes from one slot of a double buffer to the next.
+  int64_t slabBytes = 0, tileBytes = 0, blockStride = 0;
   // Of the weight block that the code being built works on.
-  Value firstOut, channelsOut, firstIn;
+  Value firstOut, channelsOut, firstIn, weightSlot;
 };
 } // namespace
 

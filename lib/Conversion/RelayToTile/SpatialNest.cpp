@@ -101,38 +101,64 @@ Value SpatialNest::offsetOf(const Staged &s, Value image, Value row, Value first
   return kb.add(kb.mul(image, imageBytes), kb.mul(kb.sub(row, firstRowOfChunk), rowBytes));
 }
 
-void SpatialNest::forEachTile(int64_t rowsPerTile, Value first, int64_t step,
-                              llvm::function_ref<void(const SpatialTile &)> body) {
+Value SpatialNest::tileCount(int64_t rowsPerTile) {
+  int64_t chunkRows = chunk.rowsPerChunk ? chunk.rowsPerChunk : window.outHeight;
+  return kb.mul(images, ceilDiv(chunkRows, rowsPerTile));
+}
+
+void SpatialNest::withTile(int64_t rowsPerTile, Value index,
+                           llvm::function_ref<void(const SpatialTile &)> body) {
   const WindowShape &w = window;
   int64_t chunkRows = chunk.rowsPerChunk ? chunk.rowsPerChunk : w.outHeight;
   int64_t bands = ceilDiv(chunkRows, rowsPerTile);
-  Value count = kb.mul(images, bands);
+  SpatialTile t;
+  t.image = kb.div(index, kb.constant(bands));
+  Value rowInChunk = kb.mul(kb.rem(index, kb.constant(bands)), rowsPerTile);
+  Value left = kb.sub(rows, rowInChunk);
+  auto emit = [&] {
+    t.outRow = kb.add(firstRow, rowInChunk);
+    t.outRows = kb.min(kb.constant(rowsPerTile), left);
+    Value above = kb.add(kb.mul(t.outRow, w.strideHeight), -w.top);
+    Value below = kb.add(kb.add(above, kb.mul(kb.add(t.outRows, -1), w.strideHeight)), w.extentHeight());
+    t.inRow = kb.max(kb.constant(0), above);
+    t.top = kb.sub(t.inRow, above);
+    Value end = kb.min(kb.constant(w.height), below);
+    t.bottom = kb.sub(below, end);
+    t.inRows = kb.sub(end, t.inRow);
+    int64_t inImage = w.height * w.inputRowBytes(), outImage = w.outHeight * w.outputRowBytes();
+    t.inOffset = offsetOf(in, t.image, t.inRow, firstInRow, inImage, w.inputRowBytes());
+    t.outOffset = offsetOf(out, t.image, t.outRow, firstRow, outImage, w.outputRowBytes());
+    for (const Staged &r : residuals)
+      t.residualOffsets.push_back(offsetOf(r, t.image, t.outRow, firstRow, outImage, w.outputRowBytes()));
+    body(t);
+  };
+  // The last chunk of an image may be short of whole bands.
+  if (chunk.rowsPerChunk && w.outHeight % chunk.rowsPerChunk != 0)
+    kb.when(kb.less(kb.constant(0), left), emit);
+  else
+    emit();
+}
+
+void SpatialNest::forEachTile(int64_t rowsPerTile, Value first, int64_t step,
+                              llvm::function_ref<void(const SpatialTile &)> body) {
+  kb.loop(first, tileCount(rowsPerTile), kb.constant(step),
+          [&](Value index) { withTile(rowsPerTile, index, body); });
+}
+
+void SpatialNest::forEachTilePipelined(int64_t rowsPerTile, Value first, int64_t step,
+                                       llvm::function_ref<void(const SpatialTile &, Value slot)> prefetch,
+                                       llvm::function_ref<void()> started,
+                                       llvm::function_ref<void(const SpatialTile &, Value slot)> body) {
+  Value count = tileCount(rowsPerTile);
+  auto fetch = [&](Value index, Value slot) {
+    kb.when(kb.less(index, count),
+            [&] { withTile(rowsPerTile, index, [&](const SpatialTile &t) { prefetch(t, slot); }); });
+  };
+  fetch(first, kb.constant(0));
+  started();
   kb.loop(first, count, kb.constant(step), [&](Value index) {
-    SpatialTile t;
-    t.image = kb.div(index, kb.constant(bands));
-    Value rowInChunk = kb.mul(kb.rem(index, kb.constant(bands)), rowsPerTile);
-    Value left = kb.sub(rows, rowInChunk);
-    auto emit = [&] {
-      t.outRow = kb.add(firstRow, rowInChunk);
-      t.outRows = kb.min(kb.constant(rowsPerTile), left);
-      Value above = kb.add(kb.mul(t.outRow, w.strideHeight), -w.top);
-      Value below = kb.add(kb.add(above, kb.mul(kb.add(t.outRows, -1), w.strideHeight)), w.extentHeight());
-      t.inRow = kb.max(kb.constant(0), above);
-      t.top = kb.sub(t.inRow, above);
-      Value end = kb.min(kb.constant(w.height), below);
-      t.bottom = kb.sub(below, end);
-      t.inRows = kb.sub(end, t.inRow);
-      int64_t inImage = w.height * w.inputRowBytes(), outImage = w.outHeight * w.outputRowBytes();
-      t.inOffset = offsetOf(in, t.image, t.inRow, firstInRow, inImage, w.inputRowBytes());
-      t.outOffset = offsetOf(out, t.image, t.outRow, firstRow, outImage, w.outputRowBytes());
-      for (const Staged &r : residuals)
-        t.residualOffsets.push_back(offsetOf(r, t.image, t.outRow, firstRow, outImage, w.outputRowBytes()));
-      body(t);
-    };
-    // The last chunk of an image may be short of whole bands.
-    if (chunk.rowsPerChunk && w.outHeight % chunk.rowsPerChunk != 0)
-      kb.when(kb.less(kb.constant(0), left), emit);
-    else
-      emit();
+    Value slot = kb.rem(kb.div(kb.sub(index, first), kb.constant(step)), kb.constant(2));
+    fetch(kb.add(index, step), kb.sub(kb.constant(1), slot));
+    withTile(rowsPerTile, index, [&](const SpatialTile &t) { body(t, slot); });
   });
 }

@@ -37,6 +37,12 @@ public:
   /// Inside a chunk: the tiles of `rows` output rows number `first`, `first + step`, ...
   void forEachTile(int64_t rows, mlir::Value first, int64_t step,
                    llvm::function_ref<void(const SpatialTile &)> body);
+  /// The same with double buffers: `prefetch` of a tile runs before `body` of the one before it, so that
+  /// loads overlap with compute. `slot` is 0 and 1 in turn. `started` runs once, behind the first prefetch.
+  void forEachTilePipelined(int64_t rows, mlir::Value first, int64_t step,
+                            llvm::function_ref<void(const SpatialTile &, mlir::Value slot)> prefetch,
+                            llvm::function_ref<void()> started,
+                            llvm::function_ref<void(const SpatialTile &, mlir::Value slot)> body);
 
 private:
   /// A tensor and its buffer in LLB, which for a resident tensor is the tensor itself.
@@ -55,6 +61,9 @@ private:
   // The chunk that the code being built runs in: its images, and the first of them.
   mlir::Value images, firstImage, firstRow, rows, firstInRow;
 
+  /// Number of tiles of the chunk.
+  mlir::Value tileCount(int64_t rowsPerTile);
+  void withTile(int64_t rowsPerTile, mlir::Value index, llvm::function_ref<void(const SpatialTile &)> body);
   mlir::Value offsetOf(const Staged &s, mlir::Value image, mlir::Value row, mlir::Value firstRowOfChunk,
                        int64_t imageBytes, int64_t rowBytes);
 };
