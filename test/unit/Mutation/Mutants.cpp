@@ -81,8 +81,9 @@ Outcome MutationRun::execute(const MachineOptions &options, const Mutant *mutant
     machine.writeMemory(0, image.address, image.bytes.data(), image.bytes.size());
   if (mutant)
     machine.writeMemory(0, mutant->pc, mutant->patch.data(), mutant->patch.size());
-  for (auto [address, bytes] : subject.outputs)
-    machine.markUnwritten(address, bytes);
+  if (subject.forgetOutputs)
+    for (auto [address, bytes] : subject.outputs)
+      machine.markUnwritten(address, bytes);
   if (options.checks && subject.prepare)
     subject.prepare(machine);
   machine.setBreakpoints(breakpoints);
@@ -221,6 +222,15 @@ std::map<Change, Tally> MutationRun::run(size_t limit, int seeds) {
   return tallies;
 }
 
+Tally &Tally::operator+=(const Tally &other) {
+  mutants += other.mutants;
+  changed += other.changed;
+  reported += other.reported;
+  missed += other.missed;
+  misses.insert(misses.end(), other.misses.begin(), other.misses.end());
+  return *this;
+}
+
 std::string table(const std::map<Change, Tally> &tallies) {
   std::string text = "                     mutants  changed  reported  missed\n";
   for (const auto &[change, t] : tallies) {
@@ -229,6 +239,9 @@ std::string table(const std::map<Change, Tally> &tallies) {
                   t.reported, t.missed);
     text += line;
   }
+  for (const auto &[change, t] : tallies)
+    for (const std::string &miss : t.misses)
+      text += "  missed: " + miss + "\n";
   return text;
 }
 

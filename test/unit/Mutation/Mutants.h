@@ -25,6 +25,8 @@ struct Subject {
   size_t code = 0;
   /// Address and bytes of the results in DDR.
   std::vector<std::pair<uint32_t, uint32_t>> outputs;
+  /// The results lie in zeroed memory of the program, which is to count as not yet written.
+  bool forgetOutputs = false;
   /// Called before a run with checks, e.g. to declare freed memory.
   std::function<void(Machine &)> prepare;
 };
@@ -53,6 +55,7 @@ struct Tally {
   int reported = 0; ///< the run with checks did not end well
   int missed = 0;   ///< changed, but not reported
   std::vector<std::string> misses;
+  Tally &operator+=(const Tally &other);
 };
 
 class MutationRun {
@@ -79,7 +82,7 @@ private:
   Core stopped;
 };
 
-/// One line for each kind of change.
+/// One line for each kind of change, then what was missed.
 std::string table(const std::map<Change, Tally> &tallies);
 
 } // namespace tensorturbo::sim::test

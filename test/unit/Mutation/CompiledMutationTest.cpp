@@ -1,0 +1,114 @@
+// Mutants of programs that the compiler made: with the object's list of kernels and buffers, what a kernel
+// leaves behind counts as freed.
+#include "Mutants.h"
+#include "runtime/KernelPlan.h"
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+using namespace tensorturbo;
+using namespace tensorturbo::sim;
+using namespace tensorturbo::sim::test;
+
+namespace {
+
+struct Network {
+  const char *file, *shape;
+};
+const Network networks[] = {{"digits_cnn.legacy13.onnx", "image=8,1,8,8"},
+                            {"nets/tiny_resnet.legacy13.onnx", ""},
+                            {"nets/mobilenet_v2_like.legacy13.onnx", ""}};
+
+std::string environment(const char *name, const char *otherwise) {
+  const char *value = std::getenv(name);
+  return value ? value : otherwise;
+}
+
+std::optional<runtime::ObjectFile> compile(const Network &network, Diagnostics &diags) {
+  namespace fs = std::filesystem;
+  fs::path object =
+      fs::temp_directory_path() / ("tensorturbo-mutation-" + std::to_string(getpid()) + ".stcobj");
+  std::string command = environment("TT_TENSORTURBO", TT_TENSORTURBO) + " compile " +
+                        environment("TT_SHARED", TT_TEST_SHARED) + "/models/onnx/" + network.file +
+                        " --level 0 --ncore 8 -o " + object.string() + " > /dev/null";
+  if (*network.shape)
+    command += std::string(" --shape ") + network.shape;
+  std::optional<runtime::ObjectFile> result;
+  if (std::system(command.c_str()) == 0)
+    result = runtime::ObjectFile::read(object.string(), diags);
+  std::error_code ignored;
+  fs::remove(object, ignored);
+  return result;
+}
+
+/// A network that runs wholly on the NPU, in one segment.
+std::optional<Subject> load(const Network &network) {
+  Diagnostics diags;
+  auto object = compile(network, diags);
+  EXPECT_TRUE(object) << diags.render();
+  if (!object)
+    return std::nullopt;
+  auto meta = runtime::Metadata::fromJson(object->sectionText(runtime::section::meta), diags);
+  EXPECT_TRUE(meta && meta->segments.size() == 1 && !meta->segments[0].onHost) << diags.render();
+  Subject subject;
+  subject.name = network.file;
+  subject.cores = meta->ncore;
+  subject.entry = object->entry;
+  subject.tohost = object->findSymbol("tohost")->address;
+  for (const runtime::Segment &s : object->segments) {
+    std::vector<uint8_t> bytes(s.bytes.data(), s.bytes.data() + s.bytes.size());
+    bytes.resize(s.memorySize);
+    if (s.executable)
+      subject.code = subject.images.size();
+    subject.images.push_back({s.address, std::move(bytes)});
+  }
+  for (const runtime::TensorSpec &t : meta->inputs) {
+    EXPECT_EQ(t.buffer.dtype, DType::Float16);
+    // Any halves will do: here they lie between 0.5 and 2.
+    std::vector<uint8_t> bytes(t.buffer.bytes);
+    for (size_t i = 0; i < bytes.size(); i += 2) {
+      bytes[i] = static_cast<uint8_t>(i * 29 + 7);
+      bytes[i + 1] = static_cast<uint8_t>(0x38 + i / 2 % 7);
+    }
+    subject.images.push_back({t.buffer.address, std::move(bytes)});
+  }
+  for (const runtime::TensorSpec &t : meta->outputs)
+    subject.outputs.emplace_back(t.buffer.address, t.buffer.bytes);
+  auto ends = runtime::findKernelEnds(*object, *meta);
+  auto freed = runtime::freedBuffers(*meta);
+  EXPECT_EQ(ends.size(), meta->kernels.size());
+  subject.prepare = [ends, freed](Machine &machine) {
+    std::vector<uint32_t> barriers;
+    for (const runtime::KernelEnd &end : ends)
+      barriers.push_back(end.barrier);
+    machine.watchBarriers(barriers, [&machine, ends, freed](size_t i) {
+      for (const runtime::Buffer &b : freed[ends[i].kernel])
+        machine.markUnwritten(b.address, b.bytes);
+      machine.forgetOnChip();
+      return true;
+    });
+  };
+  return subject;
+}
+
+TEST(Mutation, OfCompiledNetworks) {
+  if (!std::filesystem::exists(environment("TT_SHARED", TT_TEST_SHARED) + "/models/onnx"))
+    GTEST_SKIP() << "the test models are not there";
+  std::map<Change, Tally> all;
+  for (const Network &network : networks) {
+    auto subject = load(network);
+    ASSERT_TRUE(subject) << network.file;
+    MutationRun mutation(*subject);
+    ASSERT_EQ(mutation.checkOriginal(6), "") << network.file;
+    for (auto &[change, tally] : mutation.run(25, 4))
+      all[change] += tally;
+  }
+  std::printf("%s", table(all).c_str());
+  for (Change change : {Change::DropBarrier, Change::DropWait})
+    EXPECT_EQ(all[change].missed, 0) << changeName(change);
+}
+
+} // namespace
