@@ -100,7 +100,7 @@ def show_counters(statistics):
     busiest = max(c["mme_cycles"] + c["vme_cycles"] for c in statistics["cores"])
     print(
         f"The busiest core's engines work {busiest:,} cycles, by the published cycle formulas; at 1 GHz that\n"
-        f"is {busiest / 1e3:,.1f} us for {BATCH} images. Waiting for memory is not counted: the timing model is still to come."
+        f"is {busiest / 1e3:,.1f} us for {BATCH} images. Waiting for memory is not counted here."
     )
 
 
