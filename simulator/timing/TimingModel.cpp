@@ -1,11 +1,11 @@
 #include "simulator/timing/TimingModel.h"
 #include "simulator/AddressMap.h"
+#include "simulator/timing/Accounts.h"
 #include "simulator/timing/Bandwidth.h"
 #include "simulator/timing/InstructionCost.h"
 #include "simulator/timing/Overlap.h"
 #include <algorithm>
 #include <cmath>
-#include <deque>
 
 namespace tensorturbo::sim {
 
@@ -13,44 +13,6 @@ namespace {
 
 using Kind = TraceEvent::Kind;
 constexpr uint32_t channels = TraceRecorder::channels;
-
-/// An instruction in a queue or in its engine.
-struct Entry {
-  const TraceEvent *event = nullptr;
-  uint64_t order = 0; ///< position in the core's record
-  uint32_t layer = 0;
-};
-
-struct EngineState {
-  std::deque<Entry> queue;
-  bool running = false;
-  Entry current;
-  double start = 0;
-  /// What the instruction would take alone.
-  double alone = 0;
-  /// The instruction waits for the other cores of its pld.
-  bool meeting = false;
-  /// Its latency is over, data flow.
-  bool flowing = false;
-};
-
-enum class Front : uint8_t { Run, Queue, Conflict, Drain, Barrier, Dma, Result, End };
-
-struct CoreState {
-  uint32_t id = 0;
-  size_t cursor = 0;
-  Front front = Front::Run;
-  /// Run: the entry at the cursor has been done, only its cost still runs.
-  bool leaving = false;
-  uint8_t waitsFor = 0; ///< engine whose queue is full, or that computes the awaited result
-  double waitStart = 0;
-  std::array<EngineState, engineCount> engines;
-  /// Of the entry at the cursor. Code between layers (calls, barriers) belongs to the layer before it.
-  uint32_t cursorLayer = 0;
-  /// Of the oldest unfinished work.
-  uint32_t layer = 0;
-  double accrued = 0;
-};
 
 struct ChannelState {
   bool busy = false;
@@ -145,78 +107,7 @@ private:
     updateLayer(core);
   }
 
-  // Accounts: everything since the last change of the core's state.
-
-  StallCause idleCause(const CoreState &core, const EngineState &engine) const {
-    if (engine.running) // at its pld
-      return StallRendezvous;
-    if (!engine.queue.empty())
-      return StallOverlap;
-    switch (core.front) {
-    case Front::Queue:
-      return StallQueueFull;
-    case Front::Conflict:
-      return StallOverlap;
-    case Front::Drain:
-      return StallBarrier;
-    case Front::Barrier:
-      return waitersForDma ? StallDma : StallBarrier;
-    case Front::Dma:
-      return StallDma;
-    case Front::End:
-      return StallEnd;
-    default:
-      return StallFrontEnd;
-    }
-  }
-
-  void accrue(CoreState &core) {
-    double time = now - core.accrued;
-    core.accrued = now;
-    if (time <= 0)
-      return;
-    LayerTime &layer = result.layers[core.layer];
-    layer.cycles += time;
-    auto &totals = result.cores[core.id];
-    for (unsigned e = MmeEngine; e < engineCount; e++) {
-      const EngineState &engine = core.engines[e];
-      if (engine.running && !engine.meeting) {
-        totals[e].busy += time;
-        result.layers[engine.current.layer].engines[e].busy += time;
-      } else {
-        StallCause cause = idleCause(core, engine);
-        totals[e].stall[cause] += time;
-        layer.engines[e].stall[cause] += time;
-      }
-    }
-    for (EngineTime *account : {&totals[ScalarEngine], &layer.engines[ScalarEngine]})
-      switch (core.front) {
-      case Front::Run:
-        account->busy += time;
-        break;
-      case Front::Queue:
-        account->stall[StallQueueFull] += time;
-        break;
-      case Front::Conflict:
-        account->stall[StallOverlap] += time;
-        break;
-      case Front::Drain:
-        account->stall[StallBarrier] += time;
-        break;
-      case Front::Barrier:
-        account->stall[waitersForDma ? StallDma : StallBarrier] += time;
-        break;
-      case Front::Dma:
-        account->stall[StallDma] += time;
-        break;
-      case Front::Result:
-        account->stall[StallFrontEnd] += time;
-        break;
-      case Front::End:
-        account->stall[StallEnd] += time;
-        break;
-      }
-  }
+  void accrue(CoreState &core) { chargeTime(result, core, now, waitersForDma > 0); }
 
   /// The layer of the core's oldest unfinished work.
   void updateLayer(CoreState &core) {
