@@ -106,6 +106,15 @@ static json::Object segmentToJson(const RunSegment &s) {
   return out;
 }
 
+static json::Object workloadToJson(const Workload &work) {
+  json::Array products;
+  for (const Workload::Product &p : work.products)
+    products.push_back(json::Array{p.m, p.n, p.k, p.count});
+  return json::Object{{"products", std::move(products)},
+                      {"grouped_macs", work.groupedMacs},
+                      {"vector_elements", work.vectorElements}};
+}
+
 static std::string toText(json::Value value) {
   std::string text;
   llvm::raw_string_ostream(text) << value;
@@ -124,7 +133,7 @@ std::string Metadata::toJson() const {
   json::Object optionMap;
   for (const auto &[name, value] : options)
     optionMap[utf8(name)] = utf8(value);
-  return toText(json::Object{
+  json::Object document{
       {"format_version", formatVersion},
       {"producer", producer},
       {"kernel", kernel},
@@ -139,7 +148,10 @@ std::string Metadata::toJson() const {
       {"nodes", std::move(nodeList)},
       {"options", std::move(optionMap)},
       {"source", json::Object{{"path_name", utf8(sourcePath)}, {"hash", sourceHash}}},
-  });
+  };
+  if (workload)
+    document["workload"] = workloadToJson(*workload);
+  return toText(std::move(document));
 }
 
 // Reading.
@@ -320,6 +332,24 @@ static void checkNames(Reader &reader, const std::vector<TensorSpec> &list, cons
       reader.error(what, "the name " + quoteForMessage(t.name) + " comes twice");
 }
 
+static Workload readWorkload(Reader &reader, const json::Object &o) {
+  constexpr int64_t most = int64_t(1) << 52;
+  Workload work;
+  work.groupedMacs = reader.integer(o, "grouped_macs", 0, most, "workload.");
+  work.vectorElements = reader.integer(o, "vector_elements", 0, most, "workload.");
+  const json::Array *products = reader.array(o, "products", "workload.");
+  for (size_t i = 0; products && i < products->size(); ++i) {
+    const json::Array *p = (*products)[i].getAsArray();
+    if (!p || p->size() != 4) {
+      reader.error("workload.products", "four numbers are expected");
+      break;
+    }
+    auto number = [&](size_t at) { return reader.integer(&(*p)[at], 0, most, "workload.products"); };
+    work.products.push_back({number(0), number(1), number(2), number(3)});
+  }
+  return work;
+}
+
 std::optional<Metadata> Metadata::fromJson(std::string_view text, Diagnostics &diags) {
   Reader reader(diags);
   if (!jsonNestsSanely(text)) {
@@ -362,6 +392,8 @@ std::optional<Metadata> Metadata::fromJson(std::string_view text, Diagnostics &d
   reader.objects(*root, "segments", [&](const json::Object &o, const std::string &place) {
     m.segments.push_back(readSegment(reader, o, place));
   });
+  if (const json::Object *work = root->getObject("workload"))
+    m.workload = readWorkload(reader, *work);
   if (root->get("kernels"))
     reader.objects(*root, "kernels", [&](const json::Object &o, const std::string &place) {
       m.kernels.push_back(readKernel(reader, o, place));

@@ -67,6 +67,19 @@ struct KernelInfo {
   std::vector<KernelBuffer> inputs, outputs;
 };
 
+/// The arithmetic that the model asks of the NPU, whatever the schedule.
+struct Workload {
+  /// `count` matrix products of m x k by k x n.
+  struct Product {
+    int64_t m, n, k, count;
+  };
+  std::vector<Product> products;
+  /// Multiply-adds of convolutions with groups.
+  int64_t groupedMacs = 0;
+  /// Elements that vector instructions have to look at once.
+  int64_t vectorElements = 0;
+};
+
 struct NodeInfo {
   std::string name;
   std::string op;
@@ -87,6 +100,8 @@ struct Metadata {
   std::vector<RunSegment> segments;
   /// In the order of the run. Serves debugging and checks; files of older versions have none.
   std::vector<KernelInfo> kernels;
+  /// Not set in files of older versions.
+  std::optional<Workload> workload;
   /// First DDR address that the program does not use.
   uint32_t ddrEnd = 0;
   std::vector<NodeInfo> nodes;

@@ -46,6 +46,17 @@ void RunTimer::addSegment() {
   total.append(sim::simulateTiming(record, options));
 }
 
+/// The arithmetic of the model instead of that of the program.
+static void useWorkload(sim::LowerBound &bound, const Workload &work, const target::Costs &costs, int cores) {
+  double matrix = double(work.groupedMacs) / (costs.mmeRows * costs.mmeColumns);
+  for (const Workload::Product &p : work.products)
+    matrix += double(p.count) *
+              (costs.matmulCycles(uint64_t(p.m), uint64_t(p.n), uint64_t(p.k), false) - costs.mmeFixed);
+  bound.mme = matrix / cores;
+  bound.vme = costs.vmeScale * double(work.vectorElements) / costs.vmeLanes / cores;
+  bound.basis = "model";
+}
+
 sim::RunReport RunTimer::report(const ObjectFile &object, const Metadata &meta) const {
   sim::RunReport report;
   report.profile = profile;
@@ -62,6 +73,8 @@ sim::RunReport RunTimer::report(const ObjectFile &object, const Metadata &meta) 
     bytes.inputs += spec.buffer.bytes;
   for (const TensorSpec &spec : meta.outputs)
     bytes.outputs += spec.buffer.bytes;
-  report.bound = sim::programBound(total, options.costs, bytes);
+  report.bound = sim::programBound(total, options.costs, bytes, meta.ncore, options.ddr);
+  if (meta.workload)
+    useWorkload(report.bound, *meta.workload, options.costs, meta.ncore);
   return report;
 }

@@ -136,14 +136,15 @@ const char *LowerBound::limit() const {
       ->second;
 }
 
-LowerBound programBound(const TimingResult &timing, const target::Costs &costs, CompulsoryBytes bytes) {
-  double cores = double(std::max<size_t>(1, timing.cores.size()));
+LowerBound programBound(const TimingResult &timing, const target::Costs &costs, CompulsoryBytes bytes,
+                        int cores, DdrSharing sharing) {
   LowerBound bound;
   for (const LayerTime &layer : timing.layers) {
     bound.mme += layer.paddedMatrixCycles / cores;
     bound.vme += layer.vectorCycles / cores;
   }
-  bound.ddr = bytes.total() / costs.ddrBytesPerCycle();
+  bound.ddr =
+      bytes.total() / costs.ddrBytesPerCycle() / (sharing == DdrSharing::Idle ? costs.ddrClusters : 1);
   bound.llb = bytes.total() / costs.llbBytesPerCycle;
   bound.mte = bytes.total() / (cores * costs.mteBytesPerCycle);
   if (bytes.total() > 0)

@@ -38,7 +38,8 @@ struct CompulsoryBytes {
   double total() const { return constants + inputs + outputs; }
 };
 /// The bound with the arithmetic of the executed instructions.
-LowerBound programBound(const TimingResult &timing, const target::Costs &costs, CompulsoryBytes bytes);
+LowerBound programBound(const TimingResult &timing, const target::Costs &costs, CompulsoryBytes bytes,
+                        int cores, DdrSharing sharing);
 
 struct RunReport {
   std::string profile = "base";

@@ -118,7 +118,10 @@ def test_profiles_and_constants(digits, tmp_path):
     slow = cycles("--profile", "slow-vector")
     assert slow["profile"] == "slow-vector" and slow["cycles"] > base["cycles"]
     assert slow["engines"]["vme"]["busy_cycles"] == pytest.approx(2.86 * base["engines"]["vme"]["busy_cycles"], rel=1e-6)
-    assert cycles("--ddr", "idle")["cycles"] < base["cycles"] < cycles("--ddr", "saturating")["cycles"]
+    idle, saturating = cycles("--ddr", "idle"), cycles("--ddr", "saturating")
+    assert idle["cycles"] < base["cycles"] < saturating["cycles"]
+    assert idle["lower_bound_ms"] < base["lower_bound_ms"] == saturating["lower_bound_ms"]
+    check_accounts(idle)
     assert cycles("--constant", "sync.fixed=5000")["cycles"] > base["cycles"]
     for flags, word in (
         (["--profile", "fast"], "fast"),

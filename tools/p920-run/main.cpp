@@ -177,7 +177,7 @@ void reportTiming(const Arguments &arguments, const sim::Machine &machine, const
   options.ddr = arguments.ddr;
   options.slices = !arguments.trace.empty();
   report.timing = sim::simulateTiming(record, options);
-  report.bound = sim::programBound(report.timing, report.costs, {});
+  report.bound = sim::programBound(report.timing, report.costs, {}, machine.cores(), arguments.ddr);
   for (int i = 0; i < machine.cores(); i++)
     report.cores.push_back(machine.counters(i));
   if (arguments.timing)

@@ -24,6 +24,7 @@ static Metadata sample() {
   m.nodes = {{"argmax", "ArgMax", "host", "not on the NPU"}};
   m.options = {{"ncore", "4"}};
   m.sourcePath = "model.onnx";
+  m.workload = Workload{{{8, 64, 100, 1}, {1, 10, 64, 12}}, 77, 4096};
   return m;
 }
 
@@ -35,6 +36,9 @@ TEST(Metadata, SurvivesTheRoundTrip) {
   EXPECT_EQ(m->inputs[0].name, "x \"quoted\"");
   EXPECT_EQ(m->segments[1].bufferBytes[1], 8u);
   EXPECT_EQ(m->outputs[0].elements(), 1);
+  ASSERT_TRUE(m->workload);
+  EXPECT_EQ(m->workload->products.at(1).count, 12);
+  EXPECT_EQ(m->workload->vectorElements, 4096);
 }
 
 /// The message for the sample with one piece of its text replaced.

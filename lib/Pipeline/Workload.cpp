@@ -1,0 +1,82 @@
+#include "Pipeline/Workload.h"
+#include "Dialect/Relay/Relay.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace tensorturbo;
+
+static RankedTensorType typeOf(Value value) {
+  return dyn_cast<RankedTensorType>(value.getType());
+}
+
+/// A convolution as the product of its output pixels. Groups count their multiply-adds alone: the matrix unit
+/// has no better use for them, and the vector unit may do a part.
+static void addConvolution(runtime::Workload &work, Operation *op, StringRef kernelLayout, int64_t groups) {
+  RankedTensorType out = typeOf(op->getResult(0)), weight = typeOf(op->getOperand(1));
+  if (!out || !weight || weight.getRank() < 3)
+    return;
+  int64_t n = kernelLayout.starts_with("O") ? weight.getDimSize(0) : weight.getShape().back();
+  int64_t k = weight.getNumElements() / n;
+  if (groups > 1)
+    work.groupedMacs += out.getNumElements() * k;
+  else
+    work.products.push_back({out.getNumElements() / n, n, k, 1});
+}
+
+/// Products of matrices: [..., m, k] times a right operand that is shared or one for each of the leading
+/// indices.
+static void addProduct(runtime::Workload &work, Operation *op) {
+  RankedTensorType a = typeOf(op->getOperand(0)), b = typeOf(op->getOperand(1)),
+                   out = typeOf(op->getResult(0));
+  if (!a || !b || !out || out.getRank() < 1 || out.getNumElements() == 0)
+    return;
+  int64_t n = out.getShape().back(), count = 1;
+  if (b.getRank() > 2)
+    count = std::max<int64_t>(1, b.getNumElements() /
+                                     (b.getDimSize(b.getRank() - 1) * b.getDimSize(b.getRank() - 2)));
+  int64_t m = out.getNumElements() / n / count, k = b.getNumElements() / count / n;
+  if (m > 0 && k > 0)
+    work.products.push_back({m, n, k, count});
+}
+
+/// Operators without arithmetic, or whose arithmetic other operators can take over: a bias moves into the
+/// next one, a product with a constant into the weights.
+static bool isFree(Operation *op) {
+  StringRef name = op->getName().stripDialect();
+  for (const char *free :
+       {"nn.bias_add", "reshape", "transpose", "expand_dims", "squeeze", "nn.batch_flatten", "concatenate",
+        "split", "strided_slice", "layout_transform", "cast", "nn.pad", "copy", "constant", "full", "zeros",
+        "ones", "broadcast_to", "nn.dropout"})
+    if (name == free)
+      return true;
+  return false;
+}
+
+runtime::Workload tensorturbo::measureWorkload(ModuleOp module) {
+  runtime::Workload work;
+  for (auto func : module.getOps<func::FuncOp>()) {
+    if (func.isExternal() || !func->hasAttr("relay.primitive"))
+      continue;
+    func.walk([&](Operation *op) {
+      if (!isa_and_nonnull<relay::RelayDialect>(op->getDialect()) || op->getNumResults() == 0)
+        return;
+      RankedTensorType out = typeOf(op->getResult(0));
+      if (!out)
+        return;
+      if (auto conv = dyn_cast<relay::Conv2DOp>(op))
+        return addConvolution(work, op, conv.getKernelLayout(), conv.getGroups());
+      StringRef name = op->getName().stripDialect();
+      if (name == "nn.dense" || name == "nn.matmul" || name == "nn.batch_matmul")
+        return addProduct(work, op);
+      if (isFree(op))
+        return;
+      // One pass over the larger side.
+      int64_t elements = out.getNumElements();
+      for (Value operand : op->getOperands())
+        if (RankedTensorType type = typeOf(operand))
+          elements = std::max(elements, type.getNumElements());
+      work.vectorElements += elements;
+    });
+  }
+  return work;
+}
