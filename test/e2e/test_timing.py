@@ -189,3 +189,14 @@ def test_batch_grows_the_time(tmp_path):
     assert cycles[1][0] == pytest.approx(4 * cycles[0][0], rel=0.2)
     assert cycles[1][1] > cycles[0][1]
     assert np.isfinite(cycles).all()
+
+
+def test_page_on_the_model_is_up_to_date():
+    chip = json.loads((harness.ROOT / "lib/Target/p920.json").read_text())
+    page = (harness.ROOT / "docs/timing-model.md").read_text()
+    for name, c in chip["constants"].items():
+        row = f"| `{name}` | {c['value']:.12g} | {c['unit']} | {c['source']} |"
+        assert row in page, f"docs/timing-model.md lacks: {row}"
+    assumed = {name for name, c in chip["constants"].items() if c["source"].startswith("assumed")}
+    sensitivity = (harness.ROOT / "docs/sensitivity.md").read_text()
+    assert {name for name in assumed if name not in sensitivity} == set()
