@@ -218,7 +218,7 @@ bool Executor::runHost(const RunSegment &segment, Diagnostics &diags) {
 
 /// Lets the machine tell when a kernel of the program is done.
 void Executor::watchKernels() {
-  machine->setBreakpoints(options.breakpoints);
+  machine->setBreakpoints(breakpoints);
   if (!options.checks && !options.afterKernel)
     return;
   std::vector<uint32_t> barriers;
@@ -239,8 +239,9 @@ void Executor::finishKernel(size_t index) {
     return;
   for (const Buffer &b : freed[index])
     machine->markUnwritten(b.address, b.bytes);
-  if (!kernel.onHost && meta.graphScheduleLevel == 0)
-    machine->forgetOnChip();
+  // Above level 0 results may stay in LLB.
+  if (!kernel.onHost)
+    machine->forgetOnChip(meta.graphScheduleLevel == 0);
 }
 
 const ProvenanceEntry *Executor::origin(uint32_t pc) const {

@@ -33,8 +33,6 @@ struct ExecutorOptions {
   bool timingOnly = false;
   /// Called when a kernel or a host function is done; its outputs can be read with Executor::read then.
   std::function<void(const KernelInfo &)> afterKernel;
-  /// Addresses of instructions in front of which the run stops; see Executor::stopped.
-  std::vector<uint32_t> breakpoints;
 };
 
 /// What the last run did.
@@ -71,6 +69,8 @@ public:
   const std::vector<ProvenanceEntry> &origins() const { return provenance; }
   /// The kernel and source nodes that an instruction belongs to, or null.
   const ProvenanceEntry *origin(uint32_t pc) const;
+  /// Addresses of instructions in front of which the next runs stop; see stopped().
+  void setBreakpoints(std::vector<uint32_t> addresses) { breakpoints = std::move(addresses); }
   /// Set if the last run ended in front of a breakpoint: run() has then returned true without outputs.
   const std::optional<sim::RunResult> &stopped() const { return stoppedAt; }
   /// How the last NPU segment ended.
@@ -102,6 +102,7 @@ private:
   std::unique_ptr<sim::Machine> machine;
   std::vector<KernelEnd> kernelEnds;
   std::vector<std::vector<Buffer>> freed;
+  std::vector<uint32_t> breakpoints;
   std::optional<sim::RunResult> stoppedAt;
   sim::RunResult lastNpuResult;
   uint32_t tohost = 0, segmentWord = 0;

@@ -18,18 +18,22 @@ static std::string printRelayText(mlir::ModuleOp m) {
 #include "Dialect/Tile/Tile.h"
 #include "HostCpu/HostCpu.h"
 #include "Import/onnx/Import.h"
+#include "Pipeline/Intermediates.h"
 #include "Pipeline/NpuProgram.h"
 #include "Pipeline/Partition.h"
 #include "Pipeline/PassRunner.h"
 #include "Pipeline/Phases.h"
 #include "Pipeline/Placement.h"
+#include "Pipeline/Workload.h"
 #include "Support/File.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/Metadata.h"
 #include "runtime/ObjectFile.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/xxhash.h"
 #include <chrono>
+#include <mutex>
 
 using namespace mlir;
 using namespace tensorturbo;
@@ -39,6 +43,8 @@ struct Model::Impl {
   OwningOpRef<ModuleOp> module;
   std::string path;
   ShapeMap shapes;
+  /// One compilation at a time: all share the store of constants.
+  std::mutex compiling;
 };
 
 Model::Model(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
@@ -130,7 +136,10 @@ public:
   Compilation(ModuleOp source, const std::string &sourcePath, const CompileOptions &options,
               Diagnostics &diags, CompileReport &report, const ProgressFunction &progress)
       : options(options), diags(diags), report(report), progress(progress), sourcePath(sourcePath),
-        module(source.clone()) {}
+        module(source.clone()),
+        weights(*source.getContext()->getOrLoadDialect<relay::RelayDialect>()->getConstants()),
+        sourceConstants(weights.size()) {}
+  ~Compilation() { releaseConstants({}); }
 
   bool run(const std::string &outputFile);
 
@@ -138,6 +147,8 @@ private:
   template <typename Body> bool phase(const char *name, double done, Body body);
   bool optimise();
   bool divide();
+  void releaseConstants(const llvm::DenseSet<uint64_t> &used);
+  void releaseUnusedConstants();
   bool lowerNpu();
   bool lowerHost();
   bool write(const std::string &outputFile);
@@ -152,10 +163,14 @@ private:
   const ProgressFunction &progress;
   std::string sourcePath;
   OwningOpRef<ModuleOp> module;
+  /// The dialect's constants; the model's own are the first of them.
+  ConstantStore &weights;
+  size_t sourceConstants;
   OwningOpRef<ModuleOp> tileModule;
   ConstantStore store;
   std::unique_ptr<tile::ConstantPool> pool;
   std::unique_ptr<BufferAssignment> buffers;
+  runtime::Workload workload;
   NpuProgram npu;
   std::vector<char> hostObject;
 };
@@ -171,9 +186,28 @@ template <typename Body> bool Compilation::phase(const char *name, double done, 
   return good && !diags.hasErrors();
 }
 
+/// Drops the data of all constants that this compilation made, but for these.
+void Compilation::releaseConstants(const llvm::DenseSet<uint64_t> &used) {
+  for (uint64_t id = sourceConstants + 1; id <= weights.size(); ++id)
+    if (!used.contains(id))
+      weights.release(id);
+}
+
+/// Passes leave behind each stage of the weights that they fold; large models need that memory.
+void Compilation::releaseUnusedConstants() {
+  llvm::DenseSet<uint64_t> used;
+  module->walk([&](relay::ConstantOp op) {
+    if (auto stored = dyn_cast<relay::ConstAttr>(op.getValue()))
+      used.insert(stored.getId());
+  });
+  releaseConstants(used);
+}
+
 bool Compilation::optimise() {
   report.nodes = sourceNodes(*module);
-  return runPasses(*module, optimisePasses, options, "optimise", diags);
+  bool good = runPasses(*module, optimisePasses, options, "optimise", diags);
+  releaseUnusedConstants();
+  return good;
 }
 
 bool Compilation::divide() {
@@ -182,7 +216,11 @@ bool Compilation::divide() {
   resolvePlacement(*module, report.nodes);
   if (!hostOnly && !runPasses(*module, lowerPrecisionPasses, options, "partition", diags))
     return false;
+  if (hostOnly && options.keepIntermediates)
+    exposeIntermediates(*module);
+  releaseUnusedConstants();
   partition(*module);
+  workload = measureWorkload(*module);
   return options.graphDumpFile.empty() ||
          writeFileAtomically(options.graphDumpFile, {relay::printRelayText(*module)}, diags);
 }
@@ -260,6 +298,8 @@ runtime::KernelInfo Compilation::kernelInfo(const Step &step) {
 
 runtime::Metadata Compilation::metadata() {
   runtime::Metadata meta;
+  if (options.target == "npu")
+    meta.workload = workload;
   meta.producer = std::string("TensorTurbo ") + version();
   meta.kernel = options.kernel;
   meta.target = options.target;
@@ -326,7 +366,7 @@ runtime::Metadata Compilation::metadata() {
 bool Compilation::write(const std::string &outputFile) {
   runtime::ObjectFile &object = npu.object;
   object.sections[runtime::section::meta] = runtime::Bytes(metadata().toJson());
-  object.sections[runtime::section::schedule] = runtime::Bytes("{\"level\": " + std::to_string(level) + "}");
+  object.sections[runtime::section::schedule] = runtime::Bytes(npu.schedule);
   if (!hostObject.empty())
     object.sections[runtime::section::host] =
         runtime::Bytes(std::string(hostObject.begin(), hostObject.end()));
@@ -349,6 +389,7 @@ bool Model::compile(const std::string &outputFile, const CompileOptions &options
                     CompileReport *report, const ProgressFunction &progress) const {
   if (!checkOptions(options, diags))
     return false;
+  std::lock_guard<std::mutex> lock(impl->compiling);
   CompileReport local;
   Compilation compilation(*impl->module, impl->path, options, diags, report ? *report : local, progress);
   return compilation.run(outputFile);

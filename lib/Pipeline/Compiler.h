@@ -40,7 +40,12 @@ struct CompileOptions {
   bool csrwElim = true;
   /// "npu": the cluster, with what it cannot run on the host; "llvm": all on the host.
   std::string target = "npu";
+  /// Target "llvm" only: the results of all nodes become outputs, for comparisons. No option of the manual.
+  bool keepIntermediates = false;
 };
+
+/// In front of the node's name in the name of such an output.
+inline const std::string intermediatePrefix = "result of ";
 
 /// Where a node of the source model ended up.
 struct NodePlacement {

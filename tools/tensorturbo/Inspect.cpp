@@ -1,4 +1,5 @@
 #include "Commands.h"
+#include "Debug.h"
 #include "runtime/ObjectFile.h"
 #include <cstdio>
 
@@ -48,14 +49,31 @@ static void printNodes(const Metadata &meta, bool all) {
                   cli::plain(n.op).c_str(), cli::plain(n.reason).c_str());
 }
 
-static void inspect(const std::string &path, bool allNodes, bool asJson, Diagnostics &diags) {
+namespace {
+struct InspectArguments {
+  std::string object, kernel, memory;
+  int core = 0;
+  bool nodes = false, json = false, assembly = false;
+};
+} // namespace
+
+static void inspect(const InspectArguments &arguments, Diagnostics &diags) {
+  const std::string &path = arguments.object;
   auto object = ObjectFile::read(path, diags);
   if (!object)
     return;
+  if (cli::isCoreDump(*object) && !arguments.assembly) {
+    cli::printCoreDump(*object, arguments.memory, arguments.core, diags);
+    return;
+  }
   auto meta = Metadata::fromJson(object->sectionText(runtime::section::meta), diags);
   if (!meta)
     return;
-  if (asJson) {
+  if (arguments.assembly) {
+    cli::printAssembly(*object, *meta, arguments.kernel, diags);
+    return;
+  }
+  if (arguments.json) {
     std::printf("%s\n", meta->toJson().c_str());
     return;
   }
@@ -69,23 +87,23 @@ static void inspect(const std::string &path, bool allNodes, bool asJson, Diagnos
   printTensors("Outputs", meta->outputs);
   printSegments(*object);
   printSteps(*meta);
-  printNodes(*meta, allNodes);
+  printNodes(*meta, arguments.nodes);
 }
 
 void cli::addInspect(CLI::App &app, int &exitCode) {
-  struct Arguments {
-    std::string object;
-    bool nodes = false, json = false;
-  };
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<InspectArguments>();
   CLI::App *command = app.add_subcommand("inspect", "Show what is in an object file");
-  command->add_option("object", arguments->object, "the .stcobj file")->required();
+  command->add_option("object", arguments->object, "the .stcobj file, or a core dump of 'run'")->required();
   command->add_flag("--nodes", arguments->nodes,
                     "list every node of the source model, not only those on the host");
   command->add_flag("--json", arguments->json, "print the metadata as JSON");
+  command->add_flag("--asm", arguments->assembly, "print the code as assembly text, with its source nodes");
+  command->add_option("--kernel", arguments->kernel, "--asm: only the code of this node or symbol");
+  command->add_option("--memory", arguments->memory, "core dump: print 0xADDRESS:BYTES of memory");
+  command->add_option("--core", arguments->core, "core dump: whose L1 and IM")->check(CLI::Range(0, 7));
   command->callback([arguments, &exitCode] {
     Diagnostics diags;
-    inspect(arguments->object, arguments->nodes, arguments->json, diags);
+    inspect(*arguments, diags);
     exitCode = finish(diags);
   });
 }

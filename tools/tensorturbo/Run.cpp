@@ -1,4 +1,5 @@
 #include "Commands.h"
+#include "Debug.h"
 #include "Progress.h"
 #include "runtime/Convert.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -14,6 +15,7 @@ struct RunArguments {
   std::string object, output, report, trace, profile = "base", ddr = "same-model";
   std::vector<std::string> inputs;
   std::vector<std::string> constants;
+  std::string breakAt, dumpAfter, compare, model, coreDump;
   bool noChecks = false, fillNan = false, timing = false, timingOnly = false;
 };
 
@@ -92,9 +94,27 @@ void run(const RunArguments &arguments, Diagnostics &diags) {
     diags.userError("--output needs a run with data, --timing-only runs without");
     return;
   }
-  auto executor = runtime::Executor::load(arguments.object, diags, options);
+  std::unique_ptr<runtime::Executor> executor;
+  std::optional<cli::ResultDump> dump;
+  std::optional<cli::FloatComparison> comparison;
+  options.afterKernel = [&](const runtime::KernelInfo &kernel) {
+    if (dump)
+      dump->kernelDone(*executor, kernel);
+    if (comparison)
+      comparison->kernelDone(*executor, kernel);
+  };
+  executor = runtime::Executor::load(arguments.object, diags, std::move(options));
   if (!executor)
     return;
+  if (!arguments.compare.empty() && arguments.model.empty())
+    diags.userError("--compare needs the model: --model FILE.onnx");
+  else if (!arguments.compare.empty())
+    comparison.emplace();
+  if (!arguments.dumpAfter.empty())
+    dump.emplace(arguments.dumpAfter, executor->metadata(), diags);
+  if (!arguments.breakAt.empty())
+    executor->setBreakpoints(
+        cli::breakAddresses(executor->file(), executor->metadata(), arguments.breakAt, diags));
   NpzArrays arrays = cli::readInputs(arguments.inputs, diags);
   if (diags.hasErrors() || !executor->setInputs(cli::viewsOf(arrays), diags))
     return;
@@ -104,8 +124,25 @@ void run(const RunArguments &arguments, Diagnostics &diags) {
     progress.show("run", 0);
     good = executor->run(diags);
   }
+  if (!good && !arguments.coreDump.empty() && executor->chip()) {
+    if (cli::writeCoreDump(arguments.coreDump, *executor, diags))
+      std::printf("%s: registers and memory, see 'tensorturbo inspect'\n",
+                  cli::plain(arguments.coreDump).c_str());
+  }
   if (!good)
     return;
+  if (dump && !dump->write(diags))
+    return;
+  if (executor->stopped()) {
+    cli::printState(*executor, *executor->stopped());
+    return;
+  }
+  if (!arguments.breakAt.empty())
+    diags.warning("the run did not come to " + quoteForMessage(arguments.breakAt));
+  if (comparison) {
+    comparison->print(arguments.model, executor->metadata(), arrays, diags);
+    return;
+  }
   if (timed && !writeReports(arguments, *executor->statistics().report, diags))
     return;
   if (arguments.timingOnly)
@@ -143,7 +180,20 @@ void cli::addRun(CLI::App &app, int &exitCode) {
       ->check(CLI::IsMember({"same-model", "idle", "saturating"}));
   command->add_option("--constant", arguments->constants, "NAME=NUMBER: another value of a timing constant")
       ->allow_extra_args(false);
-  command->add_flag("--no-checks", arguments->noChecks, "do not stop at reads of memory never written");
+  command->add_flag("--no-checks", arguments->noChecks,
+                    "do not stop at reads of memory never written, races and the like");
+  command->add_option(
+      "--break", arguments->breakAt,
+      "stop in front of a node's code, a symbol or 0xADDRESS and print registers and operands");
+  command->add_option("--dump-after", arguments->dumpAfter,
+                      "write what a node's kernel leaves: NODE, or NODE=FILE.npy");
+  command
+      ->add_option("--compare", arguments->compare,
+                   "'float': compare every layer with the float32 results of --model on the host")
+      ->check(CLI::IsMember({"float"}));
+  command->add_option("--model", arguments->model, "the .onnx file that the object was compiled from");
+  command->add_option("--core-dump", arguments->coreDump,
+                      "write registers and memory to this file if the program fails");
   command->add_flag("--fill-nan", arguments->fillNan, "start with all on-chip memory full of NaN");
   command->callback([arguments, &exitCode] {
     Diagnostics diags;
