@@ -65,7 +65,7 @@ public:
   }
   /// Starts a transfer of rows x bytes on a channel of a controller; the source's rows lie `stride` apart.
   void dmaStart(uint32_t controller, uint32_t channel, uint32_t d, uint32_t s, uint32_t rows, uint32_t bytes,
-                uint32_t stride) {
+                uint32_t stride, uint32_t next = 0) {
     uint32_t base = controller ? 0xD1F00000 : 0xC9F00000, at = base + 0x1000 + 32 * channel;
     bool block = rows > 1;
     store(at, 0x80000000 | (block ? 0x20000000 : bytes));
@@ -73,7 +73,7 @@ public:
     store(at + 8, d);
     store(at + 12, rows << 16 | (bytes & 0xFFFF));
     store(at + 16, (bytes >> 16) << 24 | stride);
-    store(at + 20, 0);
+    store(at + 20, next);
     store(base, 1);
     store(base + 0x100 + 0x100 * channel, 0x80000000);
     store(base + 0x114 + 0x100 * channel, at);

@@ -101,6 +101,54 @@ TEST(ClosedForm, OtherClustersOnTheDdr) {
   EXPECT_NEAR(run.time(baseCosts(), DdrSharing::Saturating).dmaBusy[0], 200 + bytes / (108.0 / 13), 1e-6);
 }
 
+TEST(ClosedForm, ChainOfDescriptors) {
+  Program chain;
+  uint32_t at = 0xC9F01020;
+  for (auto [offset, value] : {std::pair(0u, 0x80000000u | (54000 - 64)),
+                               {4u, ddr},
+                               {8u, llb + 0x10000},
+                               {12u, 0u},
+                               {16u, 0u},
+                               {20u, 0u}})
+    chain.store(at + offset, value);
+  chain.dmaStart(0, 0, llb, ddr, 1, 27000 - 64, 0, at);
+  chain.dmaWait(0, 0);
+  EXPECT_NEAR(Recorded({chain}).time().dmaBusy[0], 200 + 1000 + 30 + 2000, 1e-6);
+}
+
+TEST(ClosedForm, TransferWaitsForTheMoveIntoItsSource) {
+  Program program;
+  program.move("mov.llb.l1", 64, 256, llb, l1);
+  double issue = program.issued();
+  program.dmaStart(0, 0, ddr, llb, 1, 32768, 0);
+  program.dmaWait(0, 0);
+  auto costs = baseCosts();
+  costs.meshHop = 0;
+  TimingResult result = Recorded({program}).time(costs);
+  double end = 0;
+  for (const Slice &slice : result.slices)
+    if (slice.kind == Slice::Transfer)
+      end = slice.end;
+  EXPECT_NEAR(end, issue + 50 + 32768 / 64.0 + 200 + (32768 + 64) / 27.0, 1e-6);
+}
+
+TEST(ClosedForm, CoresAtABarrierWaitForTheTransfer) {
+  std::vector<Program> programs(2);
+  programs[0].dmaStart(0, 0, llb, ddr, 1, 1 << 20, 0);
+  double start = programs[0].issued();
+  programs[0].dmaWait(0, 0);
+  for (Program &program : programs)
+    program.sync();
+  TimingResult result = Recorded(programs).time();
+  // From the moment at which the first core starts to wait: two registers, and the load itself.
+  double wait = result.dmaBusy[0] - 4;
+  EXPECT_NEAR(result.cores[0][ScalarEngine].stall[StallDma], wait, 1e-6);
+  EXPECT_NEAR(result.cores[1][MmeEngine].stall[StallDma], wait, 1e-6);
+  EXPECT_NEAR(result.cores[1][ScalarEngine].stall[StallDma] +
+                  result.cores[1][ScalarEngine].stall[StallBarrier],
+              start + result.dmaBusy[0] + 50 + 3 + 1 + 50 - programs[1].issued(), 1e-6);
+}
+
 TEST(ClosedForm, VectorBehindMatrix) {
   Program program;
   program.matmul(64, 64, 64, im, l1, l1 + 0x80000);
