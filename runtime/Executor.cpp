@@ -24,6 +24,11 @@ std::unique_ptr<Executor> Executor::load(const std::string &path, Diagnostics &d
   auto object = ObjectFile::read(path, diags);
   if (!object)
     return nullptr;
+  if (object->sections.count(section::core)) {
+    diags.userError(quoteForMessage(path) + " is a core dump, no compiled model", {},
+                    "'tensorturbo inspect' shows what is in it");
+    return nullptr;
+  }
   auto meta = Metadata::fromJson(object->sectionText(section::meta), diags);
   if (!meta)
     return nullptr;
@@ -102,6 +107,8 @@ bool Executor::loadMemory(Diagnostics &diags) {
     machineOptions.checks = options.checks;
     machineOptions.fill = options.fill;
     machineOptions.threads = options.threads;
+    if (options.maxInstructions)
+      machineOptions.maxInstructions = *options.maxInstructions;
     machineOptions.arithmetic = !options.timingOnly;
     machineOptions.trace = timer ? &timer->record : nullptr;
     machine = std::make_unique<sim::Machine>(machineOptions);
@@ -219,6 +226,7 @@ bool Executor::runHost(const RunSegment &segment, Diagnostics &diags) {
 /// Lets the machine tell when a kernel of the program is done.
 void Executor::watchKernels() {
   machine->setBreakpoints(breakpoints);
+  machine->setMemoryPlan(options.checks ? plannedCode(object, meta) : std::vector<sim::PlannedCode>());
   if (!options.checks && !options.afterKernel)
     return;
   std::vector<uint32_t> barriers;

@@ -31,6 +31,8 @@ struct ExecutorOptions {
   std::optional<TimingRequest> timing;
   /// Run no arithmetic, move no data, skip host segments: the run has a time, but no outputs.
   bool timingOnly = false;
+  /// Stop after this many instructions of all cores together, as a failure.
+  std::optional<uint64_t> maxInstructions;
   /// Called when a kernel or a host function is done; its outputs can be read with Executor::read then.
   std::function<void(const KernelInfo &)> afterKernel;
 };

@@ -52,6 +52,21 @@ std::vector<KernelEnd> findKernelEnds(const ObjectFile &object, const Metadata &
   return ends;
 }
 
+std::vector<sim::PlannedCode> plannedCode(const ObjectFile &object, const Metadata &meta) {
+  std::vector<sim::PlannedCode> code;
+  for (const KernelInfo &k : meta.kernels) {
+    const Symbol *symbol = k.buffers.empty() ? nullptr : object.findSymbol(k.symbol);
+    if (!symbol)
+      continue;
+    sim::PlannedCode planned{symbol->address, symbol->size, {}};
+    for (const auto *list : {&k.buffers, &meta.residents})
+      for (const PlannedBuffer &b : *list)
+        planned.buffers.push_back({b.address, b.bytes});
+    code.push_back(std::move(planned));
+  }
+  return code;
+}
+
 std::vector<std::vector<Buffer>> freedBuffers(const Metadata &meta) {
   std::vector<std::vector<Buffer>> freed(meta.kernels.size());
   if (meta.graphScheduleLevel != 0)

@@ -3,6 +3,7 @@
 #pragma once
 #include "runtime/Metadata.h"
 #include "runtime/ObjectFile.h"
+#include "simulator/Machine.h"
 
 namespace tensorturbo::runtime {
 
@@ -15,6 +16,9 @@ struct KernelEnd {
 
 /// The ends of all NPU kernels that the metadata names. Empty for programs without them.
 std::vector<KernelEnd> findKernelEnds(const ObjectFile &object, const Metadata &meta);
+
+/// What each kernel's code may touch on chip. Empty for programs whose object says nothing about it.
+std::vector<sim::PlannedCode> plannedCode(const ObjectFile &object, const Metadata &meta);
 
 /// For each kernel, the buffers in DDR that nothing reads after it: neither a later kernel nor the user.
 /// Empty if the program's memory is reused in another way than kernel by kernel in order.

@@ -85,12 +85,21 @@ static json::Array kernelBuffers(const std::vector<KernelBuffer> &list) {
   return out;
 }
 
+static json::Array plannedBuffers(const std::vector<PlannedBuffer> &list) {
+  json::Array out;
+  for (const PlannedBuffer &b : list)
+    out.push_back(
+        json::Object{{"name", utf8(b.name)}, {"address", int64_t(b.address)}, {"bytes", int64_t(b.bytes)}});
+  return out;
+}
+
 static json::Object kernelToJson(const KernelInfo &k) {
   return json::Object{{"symbol", utf8(k.symbol)},
                       {"on_host", k.onHost},
                       {"nodes", strings(k.nodes)},
                       {"inputs", kernelBuffers(k.inputs)},
-                      {"outputs", kernelBuffers(k.outputs)}};
+                      {"outputs", kernelBuffers(k.outputs)},
+                      {"buffers", plannedBuffers(k.buffers)}};
 }
 
 static json::Object segmentToJson(const RunSegment &s) {
@@ -112,7 +121,8 @@ static json::Object workloadToJson(const Workload &work) {
     products.push_back(json::Array{p.m, p.n, p.k, p.count});
   return json::Object{{"products", std::move(products)},
                       {"grouped_macs", work.groupedMacs},
-                      {"vector_elements", work.vectorElements}};
+                      {"vector_elements", work.vectorElements},
+                      {"constant_bytes", work.constantBytes}};
 }
 
 static std::string toText(json::Value value) {
@@ -144,6 +154,7 @@ std::string Metadata::toJson() const {
       {"outputs", tensors(outputs)},
       {"segments", std::move(segmentList)},
       {"kernels", std::move(kernelList)},
+      {"residents", plannedBuffers(residents)},
       {"ddr_end", int64_t(ddrEnd)},
       {"nodes", std::move(nodeList)},
       {"options", std::move(optionMap)},
@@ -309,6 +320,22 @@ static RunSegment readSegment(Reader &reader, const json::Object &o, const std::
   return s;
 }
 
+/// A list of planned buffers, which older files do not have.
+static std::vector<PlannedBuffer> readPlanned(Reader &reader, const json::Object &o, const char *key,
+                                              const std::string &where) {
+  std::vector<PlannedBuffer> list;
+  if (o.get(key))
+    reader.objects(
+        o, key,
+        [&](const json::Object &b, const std::string &place) {
+          list.push_back({reader.string(b, "name", place),
+                          static_cast<uint32_t>(reader.integer(b, "address", 0, UINT32_MAX, place)),
+                          static_cast<uint32_t>(reader.integer(b, "bytes", 0, UINT32_MAX, place))});
+        },
+        where);
+  return list;
+}
+
 static KernelInfo readKernel(Reader &reader, const json::Object &o, const std::string &place) {
   KernelInfo k;
   k.symbol = reader.string(o, "symbol", place);
@@ -322,6 +349,7 @@ static KernelInfo readKernel(Reader &reader, const json::Object &o, const std::s
   };
   read("inputs", k.inputs);
   read("outputs", k.outputs);
+  k.buffers = readPlanned(reader, o, "buffers", place + ".");
   return k;
 }
 
@@ -337,6 +365,7 @@ static Workload readWorkload(Reader &reader, const json::Object &o) {
   Workload work;
   work.groupedMacs = reader.integer(o, "grouped_macs", 0, most, "workload.");
   work.vectorElements = reader.integer(o, "vector_elements", 0, most, "workload.");
+  work.constantBytes = reader.integer(o, "constant_bytes", 0, most, "workload.");
   const json::Array *products = reader.array(o, "products", "workload.");
   for (size_t i = 0; products && i < products->size(); ++i) {
     const json::Array *p = (*products)[i].getAsArray();
@@ -398,6 +427,7 @@ std::optional<Metadata> Metadata::fromJson(std::string_view text, Diagnostics &d
     reader.objects(*root, "kernels", [&](const json::Object &o, const std::string &place) {
       m.kernels.push_back(readKernel(reader, o, place));
     });
+  m.residents = readPlanned(reader, *root, "residents", "");
   reader.objects(*root, "nodes", [&](const json::Object &o, const std::string &place) {
     m.nodes.push_back({reader.string(o, "name", place), reader.string(o, "op", place),
                        reader.string(o, "where", place), reader.string(o, "reason", place, false)});

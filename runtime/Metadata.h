@@ -58,6 +58,12 @@ struct KernelBuffer {
   std::string node;
 };
 
+/// A buffer of the memory plan in L1, IM or LLB.
+struct PlannedBuffer {
+  std::string name;
+  uint32_t address = 0, bytes = 0;
+};
+
 /// A kernel of the NPU program or a function of the host part.
 struct KernelInfo {
   std::string symbol;
@@ -65,6 +71,8 @@ struct KernelInfo {
   std::vector<std::string> nodes;
   /// Without constants.
   std::vector<KernelBuffer> inputs, outputs;
+  /// Its own on-chip buffers.
+  std::vector<PlannedBuffer> buffers;
 };
 
 /// The arithmetic that the model asks of the NPU, whatever the schedule.
@@ -78,6 +86,8 @@ struct Workload {
   int64_t groupedMacs = 0;
   /// Elements that vector instructions have to look at once.
   int64_t vectorElements = 0;
+  /// Weights and other constants, each once.
+  int64_t constantBytes = 0;
 };
 
 struct NodeInfo {
@@ -100,6 +110,8 @@ struct Metadata {
   std::vector<RunSegment> segments;
   /// In the order of the run. Serves debugging and checks; files of older versions have none.
   std::vector<KernelInfo> kernels;
+  /// Buffers in LLB that outlive a kernel.
+  std::vector<PlannedBuffer> residents;
   /// Not set in files of older versions.
   std::optional<Workload> workload;
   /// First DDR address that the program does not use.

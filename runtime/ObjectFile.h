@@ -19,6 +19,9 @@ inline constexpr const char *host = ".tt.host";
 inline constexpr const char *provenance = ".tt.provenance";
 inline constexpr const char *schedule = ".tt.schedule";
 inline constexpr const char *checksum = ".tt.checksum";
+/// Of a core dump: registers as JSON, and the bytes of the memories.
+inline constexpr const char *core = ".tt.core";
+inline constexpr const char *memory = ".tt.memory";
 } // namespace section
 
 /// Bytes that a loader puts into the chip's memory.

@@ -111,8 +111,11 @@ Step Cluster::storeDevice(Hart &hart, uint32_t address, uint32_t value) {
       case SystemDma::Access::Done:
         if (hart.accesses && address - dmaBase[i] == SystemDma::startOffset)
           for (uint32_t channel = 0; channel < 2; channel++)
-            if (value >> channel & 1)
+            if (value >> channel & 1) {
               logStart(hart, i, channel);
+              if (std::string text = planViolation(hart, i, channel); !text.empty())
+                return hart.fail(text);
+            }
         if (hart.accesses && address - dmaBase[i] >= SystemDma::bufferOffset)
           hart.accesses->scalar(static_cast<SharedMemory>(Descriptors0 + i),
                                 address - dmaBase[i] - SystemDma::bufferOffset, 4, true, hart.pc);
@@ -441,6 +444,9 @@ bool Cluster::countBarrierTicks(RunResult &result, bool &expired) {
     hart.barrierTicks = 0;
     hart.trap = {0x101, 0};
     lastTrap = recordTrap(hart);
+    for (const Hart &other : harts)
+      if (barrier.isWaiting(other.id))
+        lastTrap->text += "\n  " + place(other) + " " + describe(other);
     if (hart.mtvec == 0) {
       stopAt(result, RunStatus::Trap, hart.id, hart.pc, "unhandled " + lastTrap->text);
       return false;

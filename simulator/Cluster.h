@@ -7,6 +7,7 @@
 #include "simulator/SystemDma.h"
 #include "simulator/WorkerPool.h"
 #include "simulator/hazard/HazardDetector.h"
+#include "simulator/hazard/MemoryPlan.h"
 #include <map>
 #include <mutex>
 #include <random>
@@ -23,6 +24,7 @@ public:
   /// What Machine::watchBarriers and Machine::setBreakpoints say.
   std::vector<uint32_t> watched, breakpoints;
   std::function<bool(size_t)> met;
+  void setMemoryPlan(std::vector<PlannedCode> code);
   /// Whether on-chip memory was declared as freed during this run.
   bool freedOnChip = false;
   /// Remembers a freed range for messages.
@@ -65,6 +67,7 @@ private:
   Step runTurn(Hart &hart, uint64_t limit) const;
   void finishChecks(RunResult &result);
   void logStart(Hart &hart, uint32_t controller, uint32_t channel);
+  std::string planViolation(const Hart &hart, uint32_t controller, uint32_t channel);
   void logCompletion(Hart &hart, uint32_t controller, uint32_t offset, uint32_t value);
   /// Whether the program, behind a load of `value` at the hart's pc, would go another way with `bit` flipped.
   bool actsOn(const Hart &hart, uint32_t value, uint32_t bit) const;
@@ -103,6 +106,7 @@ private:
   std::map<uint32_t, uint64_t> freed;
   /// Null without checks.
   std::unique_ptr<HazardDetector> hazards;
+  std::unique_ptr<MemoryPlan> plan;
   /// Protects barrier and dma while cores run.
   mutable std::mutex devices;
 };

@@ -14,6 +14,7 @@ struct Decoded;
 struct CodePage;
 class CodeCache;
 class AccessLog;
+class MemoryPlan;
 class TraceRecorder;
 
 /// What an instruction handler tells the interpreter loop.
@@ -100,6 +101,8 @@ struct Hart : Core {
   Memory *memory = nullptr;
   /// What the core does to memory that others can reach; null without checks.
   AccessLog *accesses = nullptr;
+  /// What the core's code may touch; null if nothing is planned.
+  const MemoryPlan *plan = nullptr;
   DeviceBus *bus = nullptr;
   CodeCache *code = nullptr;
   const CodePage *page = nullptr;

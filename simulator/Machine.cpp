@@ -89,6 +89,10 @@ void Machine::watchBarriers(std::vector<uint32_t> barriers, std::function<bool(s
   impl->cluster->met = std::move(met);
 }
 
+void Machine::setMemoryPlan(std::vector<PlannedCode> code) {
+  impl->cluster->setMemoryPlan(std::move(code));
+}
+
 void Machine::setBreakpoints(std::vector<uint32_t> addresses) {
   impl->cluster->breakpoints = std::move(addresses);
 }

@@ -88,6 +88,15 @@ struct RunResult {
   bool good() const { return status == RunStatus::Exited && tohost == 1; }
 };
 
+/// Code, and the on-chip buffers that its tensor instructions and transfers may touch, in the view of a core.
+struct PlannedCode {
+  uint32_t address = 0, size = 0;
+  struct Buffer {
+    uint32_t address = 0, bytes = 0;
+  };
+  std::vector<Buffer> buffers;
+};
+
 /// What a single instruction or scalar access did (test access).
 struct StepResult {
   enum Kind {
@@ -139,6 +148,9 @@ public:
   /// Calls met(i) each time that all cores have met at the barrier instruction at barriers[i], between two
   /// turns: memory may be looked at and marked. False ends the run with RunStatus::Stopped.
   void watchBarriers(std::vector<uint32_t> barriers, std::function<bool(size_t)> met);
+  /// With checks, an instruction of this code that touches L1, IM or LLB other than inside one of its buffers
+  /// ends the run.
+  void setMemoryPlan(std::vector<PlannedCode> code);
   /// A run ends with RunStatus::Stopped when a core is about to execute an instruction at one of these
   /// addresses. Runs with breakpoints are slower.
   void setBreakpoints(std::vector<uint32_t> addresses);

@@ -31,6 +31,28 @@ void Cluster::logStart(Hart &hart, uint32_t controller, uint32_t channel) {
   }
 }
 
+void Cluster::setMemoryPlan(std::vector<PlannedCode> code) {
+  plan = code.empty() ? nullptr : std::make_unique<MemoryPlan>(std::move(code));
+  for (Hart &hart : harts)
+    hart.plan = plan.get();
+}
+
+/// What the memory plan has against the transfers that a core has just started.
+std::string Cluster::planViolation(const Hart &hart, uint32_t controller, uint32_t channel) {
+  if (!plan)
+    return {};
+  for (const SystemDma::Copy &copy : dma[controller].planned(channel)) {
+    std::string text;
+    if (copy.from.region == &memory.llb)
+      text = plan->violation(hart.pc, llbBase + copy.from.offset, copy.sourceBytes());
+    if (text.empty() && copy.to.region == &memory.llb)
+      text = plan->violation(hart.pc, llbBase + copy.to.offset, copy.bytes());
+    if (!text.empty())
+      return "the transfer that it starts " + text;
+  }
+  return {};
+}
+
 /// A load of a status register tells the core which channels are done, if it cares.
 void Cluster::logCompletion(Hart &hart, uint32_t controller, uint32_t offset, uint32_t value) {
   bool isStatus = offset == SystemDma::statusOffset;

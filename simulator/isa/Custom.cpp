@@ -3,6 +3,7 @@
 #include "Target/Target.h"
 #include "simulator/Decode.h"
 #include "simulator/hazard/AccessLog.h"
+#include "simulator/hazard/MemoryPlan.h"
 #include "simulator/insn/Insn.h"
 #include "simulator/isa/Transfer.h"
 #include "simulator/timing/Recorder.h"
@@ -84,6 +85,10 @@ Step compute(Hart &h, const Decoded &d) {
   if (h.checks)
     if (Step step = checkReads(h, regions); step != Step::Next)
       return step;
+  if (h.checks && h.plan)
+    for (const Region &r : regions)
+      if (std::string text = h.plan->violation(h.pc, r.address, r.end() - r.address); !text.empty())
+        return h.fail(text);
   if (h.arithmetic)
     markWrites(h, regions);
   if (h.accesses)
@@ -102,6 +107,10 @@ Step compute(Hart &h, const Decoded &d) {
 
 Step transfer(Hart &h, const Decoded &d) {
   const target::Instruction &insn = rowOf(d);
+  if (h.checks && h.plan)
+    for (const Region &r : describeOperands(h, static_cast<uint32_t>(d.immediate), insn))
+      if (std::string text = h.plan->violation(h.pc, r.address, r.end() - r.address); !text.empty())
+        return h.fail(text);
   Step step = executeTransfer(h, static_cast<uint32_t>(d.immediate), insn);
   if (step == Step::Trap)
     return trapped(h, h.trap);

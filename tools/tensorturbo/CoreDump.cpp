@@ -9,8 +9,6 @@
 using namespace tensorturbo;
 namespace json = llvm::json;
 
-static const char *const coreSection = ".tt.core", *const memorySection = ".tt.memory";
-
 namespace {
 /// A stretch of written memory: in the view of `core`, at `offset` of the memory section.
 struct Range {
@@ -101,13 +99,13 @@ bool cli::writeCoreDump(const std::string &path, runtime::Executor &executor, Di
   for (const char *name : {runtime::section::meta, runtime::section::provenance})
     if (auto found = object.sections.find(name); found != object.sections.end())
       dump.sections[name] = found->second;
-  dump.sections[coreSection] = runtime::Bytes(text);
-  dump.sections[memorySection] = runtime::Bytes(std::move(bytes));
+  dump.sections[runtime::section::core] = runtime::Bytes(text);
+  dump.sections[runtime::section::memory] = runtime::Bytes(std::move(bytes));
   return dump.write(path, diags);
 }
 
 bool cli::isCoreDump(const runtime::ObjectFile &file) {
-  return file.sections.count(coreSection) != 0;
+  return file.sections.count(runtime::section::core) != 0;
 }
 
 static bool damaged(Diagnostics &diags) {
@@ -138,7 +136,7 @@ static bool printBytes(const runtime::ObjectFile &dump, const std::vector<Range>
                     "give 0xADDRESS:BYTES, at most 1048576");
     return false;
   }
-  const runtime::Bytes &bytes = dump.sections.at(memorySection);
+  const runtime::Bytes &bytes = dump.sections.at(runtime::section::memory);
   bool isPrivate = address - sim::l1Base < sim::l1Size || address - sim::imBase < sim::imSize;
   for (unsigned long long row = address & ~15ull; row < address + count; row += 16) {
     std::string line;
@@ -163,8 +161,8 @@ static bool printBytes(const runtime::ObjectFile &dump, const std::vector<Range>
 
 void cli::printCoreDump(const runtime::ObjectFile &dump, const std::string &range, int core,
                         Diagnostics &diags) {
-  auto memory = dump.sections.find(memorySection);
-  std::string_view text = dump.sectionText(coreSection);
+  auto memory = dump.sections.find(runtime::section::memory);
+  std::string_view text = dump.sectionText(runtime::section::core);
   auto value = runtime::jsonNestsSanely(text) ? json::parse(llvm::StringRef(text.data(), text.size()))
                                               : llvm::Expected<json::Value>(nullptr);
   if (!value)

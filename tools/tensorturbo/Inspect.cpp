@@ -69,6 +69,10 @@ static void inspect(const InspectArguments &arguments, Diagnostics &diags) {
   auto meta = Metadata::fromJson(object->sectionText(runtime::section::meta), diags);
   if (!meta)
     return;
+  if (!arguments.memory.empty()) {
+    diags.userError("--memory needs a core dump, this is a model");
+    return;
+  }
   if (arguments.assembly) {
     cli::printAssembly(*object, *meta, arguments.kernel, diags);
     return;

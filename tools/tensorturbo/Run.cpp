@@ -16,6 +16,7 @@ struct RunArguments {
   std::vector<std::string> inputs;
   std::vector<std::string> constants;
   std::string breakAt, dumpAfter, compare, model, coreDump;
+  std::optional<uint64_t> maxInstructions;
   bool noChecks = false, fillNan = false, timing = false, timingOnly = false;
 };
 
@@ -84,6 +85,7 @@ bool timingOptions(const RunArguments &arguments, runtime::ExecutorOptions &opti
 void run(const RunArguments &arguments, Diagnostics &diags) {
   runtime::ExecutorOptions options;
   options.checks = !arguments.noChecks;
+  options.maxInstructions = arguments.maxInstructions;
   if (arguments.fillNan)
     options.fill = 0xFFFF;
   bool timed =
@@ -192,6 +194,8 @@ void cli::addRun(CLI::App &app, int &exitCode) {
                    "'float': compare every layer with the float32 results of --model on the host")
       ->check(CLI::IsMember({"float"}));
   command->add_option("--model", arguments->model, "the .onnx file that the object was compiled from");
+  command->add_option("--max-instructions", arguments->maxInstructions,
+                      "fail after so many instructions of all cores together");
   command->add_option("--core-dump", arguments->coreDump,
                       "write registers and memory to this file if the program fails");
   command->add_flag("--fill-nan", arguments->fillNan, "start with all on-chip memory full of NaN");

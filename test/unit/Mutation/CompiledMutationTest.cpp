@@ -80,7 +80,10 @@ std::optional<Subject> load(const Network &network) {
   auto ends = runtime::findKernelEnds(*object, *meta);
   auto freed = runtime::freedBuffers(*meta);
   EXPECT_EQ(ends.size(), meta->kernels.size());
-  subject.prepare = [ends, freed](Machine &machine) {
+  auto plan = runtime::plannedCode(*object, *meta);
+  EXPECT_EQ(plan.size(), meta->kernels.size());
+  subject.prepare = [ends, freed, plan](Machine &machine) {
+    machine.setMemoryPlan(plan);
     std::vector<uint32_t> barriers;
     for (const runtime::KernelEnd &end : ends)
       barriers.push_back(end.barrier);

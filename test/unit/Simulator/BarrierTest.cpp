@@ -231,6 +231,11 @@ seen: .space 4
   RunResult result = runProgram(machine, *program);
   EXPECT_TRUE(result.good()) << result.message;
   EXPECT_EQ(wordAt(machine, *program, "seen"), 0x101u);
+  // Who was late, and who waited for it.
+  ASSERT_TRUE(result.lastTrap);
+  EXPECT_EQ(result.lastTrap->core, 1u);
+  EXPECT_NE(result.lastTrap->text.find("waits at a barrier: group 0 lacks cores 1"), std::string::npos)
+      << result.lastTrap->text;
 }
 
 TEST(Limits, EndlessLoopsEnd) {

@@ -497,6 +497,74 @@ TEST_F(Hazards, DeadlockNamesAllCores) {
       << result.message;
 }
 
+TEST_F(Hazards, MemoryPlan) {
+  program = compileProgram({}, prologue + std::string(".globl here\nhere: store\n.globl behind\nbehind:\n") +
+                                   epilogue);
+  ASSERT_TRUE(program);
+  uint32_t here = *program->image.symbol("here"), behind = *program->image.symbol("behind");
+  using Buffers = std::vector<PlannedCode::Buffer>;
+  auto runWith = [&](uint32_t code, Buffers buffers) {
+    MachineOptions options;
+    options.cores = 1;
+    Machine machine(options);
+    machine.setMemoryPlan({{code, behind - code, std::move(buffers)}});
+    return runProgram(machine, *program);
+  };
+  // 256 bytes of each.
+  EXPECT_TRUE(runWith(here, {{llbBase, 256}, {l1Base, 256}}).good());
+  EXPECT_TRUE(runWith(behind, {}).good()) << "code without a plan";
+  RunResult result = runWith(here, {{llbBase, 256}, {l1Base, 255}});
+  EXPECT_EQ(result.status, RunStatus::Fault);
+  EXPECT_EQ(result.pc, here);
+  EXPECT_NE(result.message.find("touches L1 from 0xC0000000 to 0xC00000FF, which does not lie in one buffer"),
+            std::string::npos)
+      << result.message;
+  result = runWith(here, {{llbBase, 128}, {llbBase + 128, 128}, {l1Base, 256}});
+  EXPECT_NE(result.message.find("touches LLB from 0xF8000000 to 0xF80000FF"), std::string::npos)
+      << result.message;
+}
+
+TEST_F(Hazards, WhatAKernelLeavesIsFreed) {
+  // Two kernels with a barrier behind each; the second one reads what the first has left in L1.
+  program = compileProgram({}, prologue + std::string(".globl kernelEnd\nkernelEnd: sync\n store\n sync\n") +
+                                   epilogue);
+  ASSERT_TRUE(program);
+  for (bool frees : {false, true}) {
+    MachineOptions options;
+    options.cores = 1;
+    Machine machine(options);
+    int meetings = 0;
+    machine.watchBarriers({*program->image.symbol("kernelEnd")}, [&](size_t) {
+      meetings++;
+      if (frees)
+        machine.forgetOnChip();
+      return true;
+    });
+    RunResult result = runProgram(machine, *program);
+    EXPECT_EQ(meetings, 1);
+    EXPECT_EQ(result.good(), !frees);
+    if (frees)
+      EXPECT_NE(result.message.find(
+                    "reads L1 at 0xC0000000, which nothing has written since the last kernel ended"),
+                std::string::npos)
+          << result.message;
+  }
+}
+
+TEST_F(Hazards, BreakpointsStopInFront) {
+  program = compileProgram({}, prologue + std::string(".globl here\nhere: store\n") + epilogue);
+  ASSERT_TRUE(program);
+  MachineOptions options;
+  options.cores = 2;
+  Machine machine(options);
+  machine.setBreakpoints({*program->image.symbol("here")});
+  RunResult result = runProgram(machine, *program);
+  ASSERT_EQ(result.status, RunStatus::Stopped) << result.message;
+  EXPECT_EQ(result.pc, *program->image.symbol("here"));
+  EXPECT_EQ(machine.core(static_cast<int>(result.core)).x[12], llbBase);
+  EXPECT_FALSE(machine.isWritten(0, llbBase, 1));
+}
+
 // Strided blocks against a byte map.
 TEST(Overlap, AgreesWithBytes) {
   std::mt19937 random(1);
