@@ -52,3 +52,13 @@ size_t ConstantStore::size() const {
   std::lock_guard<std::mutex> lock(mutex);
   return constants.size();
 }
+
+void ConstantStore::release(uint64_t id) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (id < 1 || id > constants.size())
+    return;
+  Constant &c = constants[id - 1];
+  c.data = nullptr;
+  c.bytes = 0;
+  c.owner.reset();
+}

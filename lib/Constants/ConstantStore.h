@@ -26,7 +26,7 @@ struct Constant {
 /// Product of the extents.
 int64_t elementCount(const std::vector<int64_t> &shape);
 
-/// Append-only; ids start at 1 and never change. Safe to use from several threads.
+/// Ids start at 1, are given once and never change their meaning. Safe to use from several threads.
 class ConstantStore {
 public:
   /// Adds a view of memory that `owner` keeps alive (no copy).
@@ -36,7 +36,11 @@ public:
   uint64_t add(DType dtype, std::vector<int64_t> shape, std::vector<uint8_t> bytes);
   /// A copy of the descriptor (cheap; shares the data). Null `data` with bytes 0 for an unknown id.
   Constant get(uint64_t id) const;
+  /// The number of ids given so far, which is also the last of them.
   size_t size() const;
+  /// Forgets the data of a constant; descriptors handed out before keep them alive. `get` then gives the
+  /// shape without data.
+  void release(uint64_t id);
 
 private:
   mutable std::mutex mutex;
