@@ -226,32 +226,35 @@ bool Compilation::divide() {
 }
 
 bool Compilation::lowerNpu() {
-  auto attempt = [&](bool stay, Diagnostics &findings) {
+  auto attempt = [&](bool stay, bool ahead, Diagnostics &findings) {
     tileModule = ModuleOp::create(module->getLoc());
     pool = std::make_unique<tile::ConstantPool>(*tileModule, store);
     buffers = std::make_unique<BufferAssignment>(*module, *pool);
-    auto program =
-        buildNpuProgram(*module, *tileModule, *pool, store, *buffers, stay, options, progress, findings);
+    auto program = buildNpuProgram(*module, *tileModule, *pool, store, *buffers, stay, ahead, options,
+                                   progress, findings);
     if (program)
       npu = std::move(*program);
     return program.has_value();
   };
   if (options.graphScheduleLevel > 0) {
     level = 1;
-    Diagnostics findings;
-    if (attempt(true, findings))
-      return true;
-    // A plan that turns out not to fit is no error of the user: the level below always has a place for
-    // everything.
-    for (const tensorturbo::Diagnostic &d : findings.all())
-      if (d.severity == Severity::Error && d.errorClass != ErrorClass::Resource)
-        diags.report(d);
-    if (diags.hasErrors())
-      return false;
-    diags.warning("level 1 does not fit and is replaced by level 0: " + findings.render(1));
+    // A plan that turns out not to fit is no error of the user: the next simpler one is tried.
+    std::string why;
+    for (bool ahead : {true, false}) {
+      Diagnostics findings;
+      if (attempt(true, ahead, findings))
+        return true;
+      for (const tensorturbo::Diagnostic &d : findings.all())
+        if (d.severity == Severity::Error && d.errorClass != ErrorClass::Resource)
+          diags.report(d);
+      if (diags.hasErrors())
+        return false;
+      why = findings.render(1);
+    }
+    diags.warning("level 1 does not fit and is replaced by level 0: " + why);
   }
   level = 0;
-  return attempt(false, diags);
+  return attempt(false, false, diags);
 }
 
 bool Compilation::lowerHost() {
@@ -306,6 +309,7 @@ runtime::Metadata Compilation::metadata() {
   meta.ncore = options.ncore;
   meta.graphScheduleLevel = level;
   meta.ddrEnd = npu.ddrEnd;
+  meta.residents = npu.onChip.residents;
   func::FuncOp main = mainOf(*module);
   std::vector<DdrBuffer> &all = buffers->buffers();
   auto spec = [&](TensorInfo info, Type type, size_t buffer) {
@@ -327,6 +331,8 @@ runtime::Metadata Compilation::metadata() {
     func::CallOp call = step.call;
     runtime::KernelInfo kernel = kernelInfo(step);
     kernel.symbol = step.npu ? kernelName(step, kernelsOf[step.segment]++) : "tt_" + call.getCallee().str();
+    if (auto planned = npu.onChip.kernels.find(kernel.symbol); planned != npu.onChip.kernels.end())
+      kernel.buffers = planned->second;
     meta.kernels.push_back(std::move(kernel));
     if (step.npu) {
       bool continues = !meta.segments.empty() && !meta.segments.back().onHost &&

@@ -1,6 +1,7 @@
 #include "Pipeline/NpuProgram.h"
 #include "CodeGen/CodeGen.h"
 #include "CodeGen/CppText.h"
+#include "Conversion/RelayToTile/PrefetchWeights.h"
 #include "Conversion/RelayToTile/RelayToTile.h"
 #include "Conversion/TileToNpu/TileToNpu.h"
 #include "Pipeline/PassRunner.h"
@@ -9,6 +10,7 @@
 #include "Target/Target.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/JSON.h"
 #include <cstring>
 
 using namespace mlir;
@@ -59,6 +61,29 @@ static void declareBuffers(ModuleOp tileModule, std::vector<DdrBuffer> &buffers)
   }
 }
 
+/// The decisions as JSON: what inspect prints.
+static std::string scheduleJson(const StageDecisions &decisions, const std::vector<std::string> &kernelOfStep,
+                                int level) {
+  llvm::json::Array stages;
+  int current = -2;
+  for (size_t k = 0; k < kernelOfStep.size(); ++k) {
+    const auto &d = decisions.steps[k];
+    if (kernelOfStep[k].empty())
+      continue;
+    if (stages.empty() || d.stage != current || d.stage < 0)
+      stages.push_back(llvm::json::Object{{"parts", d.parts}, {"kernels", llvm::json::Array()}});
+    current = d.stage;
+    llvm::json::Object &stage = *stages.back().getAsObject();
+    int64_t held = int64_t(target::p920().llb().clusterShare) - d.llbRoom;
+    stage.getArray("kernels")->push_back(llvm::json::Object{{"kernel", kernelOfStep[k]}, {"llb_held", held}});
+  }
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << llvm::json::Value(
+      llvm::json::Object{{"version", 1}, {"level", level}, {"stages", std::move(stages)}});
+  return text;
+}
+
 static int64_t firstBatch(ModuleOp module) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   auto type = cast<RankedTensorType>(main.getArgumentTypes()[0]);
@@ -67,7 +92,8 @@ static int64_t firstBatch(ModuleOp module) {
 
 /// Addresses in LLB: resident tensors over their lifetimes, each kernel's own buffers while it runs.
 static bool placeInLlb(ModuleOp tileModule, BufferAssignment &assignment, const StageDecisions &decisions,
-                       const std::vector<std::string> &kernelOfStep, Diagnostics &diags) {
+                       const std::vector<std::string> &kernelOfStep,
+                       const std::vector<tile::PrefetchedBuffer> &prefetched, Diagnostics &diags) {
   const target::MemoryRegion &llb = target::p920().llb();
   schedule::MemoryProblem problem;
   problem.level = "LLB";
@@ -96,9 +122,17 @@ static bool placeInLlb(ModuleOp tileModule, BufferAssignment &assignment, const 
     auto now = static_cast<int64_t>(k);
     problem.buffers.push_back({kernelOfStep[k], std::max<uint64_t>(end, 1), 64, now, now});
   }
+  size_t firstPrefetched = problem.buffers.size();
+  for (const tile::PrefetchedBuffer &p : prefetched) {
+    auto step = static_cast<int64_t>(p.step);
+    problem.buffers.push_back({p.global, static_cast<uint64_t>(p.bytes), 64, step - 1, step});
+  }
   schedule::MemoryPlan plan = schedule::planMemory(problem);
   if (!schedule::checkMemoryPlan(problem, plan, diags))
     return false;
+  for (size_t i = 0; i < prefetched.size(); ++i)
+    tileModule.lookupSymbol<tile::GlobalOp>(prefetched[i].global)
+        .setAddress(static_cast<int64_t>(llb.base + plan.offsets[firstPrefetched + i]));
   for (size_t i = 0; i < residents.size(); ++i)
     buffers[residents[i]].address = static_cast<uint32_t>(llb.base + plan.offsets[i]);
   for (size_t i = 0; i < kernels.size(); ++i) {
@@ -109,6 +143,55 @@ static bool placeInLlb(ModuleOp tileModule, BufferAssignment &assignment, const 
     });
   }
   return true;
+}
+
+/// Transfers of weights, ahead of time where the step before always runs directly before: inside a stage, or
+/// between stages that run once. The returned steps are those of the assignment.
+static std::vector<tile::PrefetchedBuffer> bringWeights(ModuleOp tileModule, const StageDecisions &decisions,
+                                                        const BufferAssignment &assignment,
+                                                        const std::vector<std::string> &kernelOfStep,
+                                                        bool ahead) {
+  // Lost between buffers by alignment and lifetimes that do not nest.
+  constexpr int64_t holes = 768 * 1024;
+  auto held = [&](size_t k) {
+    return int64_t(target::p920().llb().clusterShare) - decisions.steps[k].llbRoom;
+  };
+  auto llbOf = [&](const std::string &kernel) {
+    int64_t bytes = 0;
+    tileModule.lookupSymbol<func::FuncOp>(kernel).walk([&](tile::AllocOp alloc) {
+      if (alloc.getBuffer().getType().getLevel() == tile::MemoryLevel::LLB)
+        bytes += (static_cast<int64_t>(alloc.getBytes()) + 63) / 64 * 64;
+    });
+    return bytes;
+  };
+  auto broughtBytes = [&](const std::string &kernel) {
+    int64_t bytes = 0;
+    tileModule.lookupSymbol<func::FuncOp>(kernel).walk(
+        [&](tile::BringOp bring) { bytes += static_cast<int64_t>(bring.getBytes()); });
+    return bytes;
+  };
+  int64_t before = 0;
+  std::vector<tile::PrefetchStep> steps;
+  std::vector<size_t> numbers;
+  for (size_t k = 0; k < kernelOfStep.size(); ++k) {
+    if (kernelOfStep[k].empty())
+      continue;
+    int64_t own = llbOf(kernelOfStep[k]), weights = broughtBytes(kernelOfStep[k]);
+    bool follows = k > 0 && !kernelOfStep[k - 1].empty() &&
+                   assignment.steps()[k].segment == assignment.steps()[k - 1].segment &&
+                   (decisions.steps[k].stage == decisions.steps[k - 1].stage ||
+                    (decisions.steps[k].parts == 1 && decisions.steps[k - 1].parts == 1));
+    // The weights lie in LLB beside everything that the step before holds.
+    int64_t capacity = int64_t(target::p920().llb().clusterShare) - holes;
+    follows = follows && before + held(k - 1) + weights <= capacity && own + held(k) <= capacity;
+    before = own;
+    steps.push_back({tileModule.lookupSymbol<func::FuncOp>(kernelOfStep[k]), follows});
+    numbers.push_back(k);
+  }
+  std::vector<tile::PrefetchedBuffer> buffers = tile::prefetchWeights(tileModule, steps, ahead);
+  for (tile::PrefetchedBuffer &b : buffers)
+    b.step = numbers[b.step];
+  return buffers;
 }
 
 /// The calls of each segment. A stage that works through the batch in parts becomes a function with a loop.
@@ -155,7 +238,7 @@ std::string tensorturbo::kernelName(const Step &step, int index) {
 
 std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp tileModule,
                                                        tile::ConstantPool &pool, ConstantStore &store,
-                                                       BufferAssignment &assignment, bool stay,
+                                                       BufferAssignment &assignment, bool stay, bool ahead,
                                                        const CompileOptions &options,
                                                        const ProgressFunction &progress, Diagnostics &diags) {
   std::vector<DdrBuffer> &buffers = assignment.buffers();
@@ -214,10 +297,13 @@ std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp
   if (!assignment.plan(weightsEnd, diags, ddrEnd))
     return std::nullopt;
   result.ddrEnd = static_cast<uint32_t>(ddrEnd);
+  result.schedule = scheduleJson(decisions, kernelOfStep, stay ? 1 : 0);
   if (segments.empty())
     return result;
   runtime::Segment weights = weightSegment(tileModule, store, weightsEnd);
 
+  std::vector<tile::PrefetchedBuffer> prefetched =
+      bringWeights(tileModule, decisions, assignment, kernelOfStep, ahead);
   PassRunner simplify(tileModule, diags);
   simplify.add(createCanonicalizerPass());
   simplify.add(createCSEPass());
@@ -225,11 +311,12 @@ std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp
     return std::nullopt;
   for (auto kernel : tileModule.getOps<func::FuncOp>())
     good = tile::planKernelMemory(kernel, diags) && good;
-  if (!good || !placeInLlb(tileModule, assignment, decisions, kernelOfStep, diags))
+  if (!good || !placeInLlb(tileModule, assignment, decisions, kernelOfStep, prefetched, diags))
     return std::nullopt;
   for (const DdrBuffer &b : buffers)
     if (b.constant.empty())
       tileModule.lookupSymbol<tile::GlobalOp>(b.name).setAddress(b.address);
+  result.onChip = onChipPlan(tileModule);
   listKernels(tileModule, assignment, decisions, kernelOfStep, segments);
   PassRunner runner(tileModule, diags);
   runner.add(tile::createTileToNpuPass(options.ncore));

@@ -117,8 +117,25 @@ static void outline(ModuleOp module, func::FuncOp main, const Segment &segment, 
     op->erase();
 }
 
+/// Results of main that no operator makes (constants, inputs) get a copy, which the host writes.
+static void copyUnmadeResults(func::FuncOp main) {
+  Operation *end = main.getBody().front().getTerminator();
+  OpBuilder b(end);
+  for (OpOperand &result : end->getOpOperands()) {
+    Operation *def = result.get().getDefiningOp();
+    while (def && tile::isAlias(def))
+      def = def->getOperand(0).getDefiningOp();
+    if (def && !isa<relay::ConstantOp>(def))
+      continue;
+    auto copy =
+        relay::CopyOp::create(b, end->getLoc(), TypeRange(result.get().getType()), ValueRange(result.get()));
+    result.set(copy->getResult(0));
+  }
+}
+
 void tensorturbo::partition(ModuleOp module) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
+  copyUnmadeResults(main);
   std::vector<Segment> segments = schedule(main);
   int npu = 0, host = 0;
   for (const Segment &segment : segments)

@@ -1,6 +1,7 @@
 #include "Pipeline/Workload.h"
 #include "Dialect/Relay/Relay.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace tensorturbo;
@@ -52,8 +53,32 @@ static bool isFree(Operation *op) {
   return false;
 }
 
+static bool isOnHost(Operation *user) {
+  auto target = [](func::FuncOp func) {
+    auto attr = func ? func->getAttrOfType<StringAttr>("tt.target") : StringAttr();
+    return attr && attr.getValue() == "host";
+  };
+  if (auto call = dyn_cast<func::CallOp>(user))
+    return target(SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(user, call.getCalleeAttr()));
+  return target(user->getParentOfType<func::FuncOp>());
+}
+
+/// Bytes of the constants that the NPU's part uses.
+static int64_t constantBytes(ModuleOp module) {
+  int64_t bytes = 0;
+  llvm::DenseSet<Attribute> seen;
+  module.walk([&](relay::ConstantOp op) {
+    RankedTensorType type = typeOf(op->getResult(0));
+    if (type && !op->use_empty() && !llvm::all_of(op->getUsers(), isOnHost) &&
+        seen.insert(op.getValue()).second)
+      bytes += type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
+  });
+  return bytes;
+}
+
 runtime::Workload tensorturbo::measureWorkload(ModuleOp module) {
   runtime::Workload work;
+  work.constantBytes = constantBytes(module);
   for (auto func : module.getOps<func::FuncOp>()) {
     if (func.isExternal() || !func->hasAttr("relay.primitive"))
       continue;

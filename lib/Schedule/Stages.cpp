@@ -19,7 +19,7 @@ int StagePlan::stageOf(int step) const {
 
 bool StagePlan::inside(const StageProblem &p, int tensor) const {
   const StageTensor &t = p.tensors[static_cast<size_t>(tensor)];
-  return t.producer >= 0 && t.lastUse < static_cast<int>(p.steps.size()) &&
+  return t.producer >= 0 && t.lastUse > t.producer && t.lastUse < static_cast<int>(p.steps.size()) &&
          stageOf(t.producer) == stageOf(t.lastUse);
 }
 
@@ -80,7 +80,7 @@ public:
       for (int t : step.outputs)
         if (!use(t))
           return infinite;
-      int64_t live = std::min(step.weightBytes, streamBytes) + stagedAtOnce + slack;
+      int64_t live = 0;
       for (const StageTensor &t : p.tensors)
         if (!t.ddrOnly) {
           if (inside(t, first, last))
@@ -88,19 +88,24 @@ public:
           else if (crossingResident(t) && t.producer <= last && t.lastUse >= first)
             live += t.bytes;
         }
+      int64_t own = std::min(step.weightBytes, streamBytes) + stagedAtOnce;
       // A step on its own with nothing resident always fits: its kernel cuts what it stages as it needs.
-      bool alone = first == last && live == std::min(step.weightBytes, streamBytes) + stagedAtOnce + slack;
-      if (live > p.llbBytes && !alone)
+      if (live + own + slack > p.llbBytes && (first != last || live > 0))
         return infinite;
-      cycles += (double(parts) * double(step.weightBytes) + double(staged)) / p.ddrBytesPerCycle +
+      // Weights that do not fit beside the rest are read again for each piece of the staged tensors.
+      double room = std::max(double(p.llbBytes - live - slack), 65536.0), reads = 1;
+      if (double(step.weightBytes) > room / 2)
+        reads = std::max(1.0, double(staged / parts) / (room / 2));
+      cycles += (double(parts) * reads * double(step.weightBytes) + double(staged)) / p.ddrBytesPerCycle +
                 double(parts) * p.kernelCycles;
     }
     return cycles;
   }
 
   static constexpr double infinite = std::numeric_limits<double>::infinity();
+  /// Made and used up within the stage.
   static bool inside(const StageTensor &t, int first, int last) {
-    return t.producer >= first && t.lastUse <= last;
+    return t.producer >= first && t.lastUse <= last && t.lastUse > t.producer;
   }
 
 private:

@@ -171,7 +171,8 @@ static std::vector<uint8_t> packWeights(const ConvSource &s, const ConvTiling &t
               // Zeros beside the diagonal of merged groups and behind the last channel.
               if (out >= w.outChannels || in / groupIn != out / groupOut)
                 continue;
-              int64_t element = ky * s.strideKh + kx * s.strideKw + in % groupIn * s.strideIn + out * s.strideOut;
+              int64_t element =
+                  ky * s.strideKh + kx * s.strideKw + in % groupIn * s.strideIn + out * s.strideOut;
               std::memcpy(&bytes[at], from + 2 * element, 2);
             }
           }
@@ -216,7 +217,10 @@ public:
       });
     };
     if (resident) {
-      bringWeights(kb.constant(0), kb.constant(t.blocks));
+      kb.onMaster([&] {
+        BringOp::create(b, kb.location(), weightsLlb, weightsDdr,
+                        static_cast<uint64_t>(t.blocks * blockBytes));
+      });
       if (!nest.stagesInputs())
         kb.barrier();
     }

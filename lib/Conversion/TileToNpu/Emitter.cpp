@@ -137,4 +137,37 @@ void Emitter::systemDma(Value destination, Value source, Value rows, Value rowBy
   store(controller + 0x14, constant(1)); // the completion bit is cleared by writing it
 }
 
+void Emitter::startPrefetch(Value destination, Value source, int64_t bytes) {
+  const uint32_t controller = *target::p920().address("sysdma0");
+  // Behind the slot of channel 0.
+  const uint32_t first = controller + 0x1040;
+  constexpr int64_t piece = int64_t(2) << 20;
+  auto store = [&](uint32_t address, Value value) {
+    npu::Store32Op::create(b, loc, constant(address), value);
+  };
+  auto at = [&](Value base, int64_t offset) -> Value {
+    return offset ? Value(arith::AddIOp::create(b, loc, base, constant(uint32_t(offset)))) : base;
+  };
+  uint32_t descriptor = first;
+  for (int64_t offset = 0; offset < bytes; offset += piece, descriptor += 0x20) {
+    bool last = offset + piece >= bytes;
+    store(descriptor, constant(0x80000000u | uint32_t(std::min(piece, bytes - offset))));
+    store(descriptor + 4, at(source, offset));
+    store(descriptor + 8, at(destination, offset));
+    store(descriptor + 20, constant(last ? 0 : descriptor + 0x20));
+  }
+  store(controller, constant(1));
+  store(controller + 0x18, constant(0));
+  store(controller + 0x1C, constant(0));
+  store(controller + 0x200, constant(0x80000000));
+  store(controller + 0x214, constant(first));
+  store(controller + 0x04, constant(2)); // start channel 1
+}
+
+void Emitter::waitPrefetch() {
+  const uint32_t controller = *target::p920().address("sysdma0");
+  npu::WaitOp::create(b, loc, constant(controller + 0x14), constant(4)); // bit 2 is channel 1's
+  npu::Store32Op::create(b, loc, constant(controller + 0x14), constant(4));
+}
+
 } // namespace tensorturbo::tile

@@ -43,6 +43,9 @@ public:
   void moveShape(mlir::Value rows, mlir::Value columns, mlir::Value llbStride);
 
   /// Copies rows x rowBytes with a stride on the source side and waits for the end.
+  /// Linear copy by the second channel, as a chain of descriptors, that runs on beside the program.
+  void startPrefetch(mlir::Value destination, mlir::Value source, int64_t bytes);
+  void waitPrefetch();
   void systemDma(mlir::Value destination, mlir::Value source, mlir::Value rows, mlir::Value rowBytes,
                  mlir::Value sourceStride);
 

@@ -51,11 +51,12 @@ private:
     return llvm::TypeSwitch<Operation *, bool>(op)
         .Case<GlobalBufferOp, AllocOp, ViewOp, BinaryOp, BinaryVectorOp, BinaryScalarOp, UnaryOp>(
             [&](auto typed) { return lowerOp(typed); })
-        .Case<CoreIdOp, BarrierOp, DmaOp, LoadOp, StoreOp, BroadcastOp, SendOp, ConvOp, MatmulOp, TransposeOp,
-              LookupOp, FillOp, SpreadOp, ReduceOp, DotOp>([&](auto typed) {
-          lowerOp(typed);
-          return true;
-        })
+        .Case<CoreIdOp, BarrierOp, PrefetchStartOp, PrefetchWaitOp, DmaOp, LoadOp, StoreOp, BroadcastOp,
+              SendOp, ConvOp, MatmulOp, TransposeOp, LookupOp, FillOp, SpreadOp, ReduceOp, DotOp>(
+            [&](auto typed) {
+              lowerOp(typed);
+              return true;
+            })
         .Default([&](Operation *other) {
           other->emitOpError("has no lowering to the npu dialect");
           return false;
@@ -119,6 +120,10 @@ private:
   void lowerOp(DmaOp op) {
     e.systemDma(at(op.getDst()), at(op.getSrc()), op.getRows(), op.getRowBytes(), op.getSrcStride());
   }
+  void lowerOp(PrefetchStartOp op) {
+    e.startPrefetch(at(op.getDst()), at(op.getSrc()), int64_t(op.getBytes()));
+  }
+  void lowerOp(PrefetchWaitOp) { e.waitPrefetch(); }
   void lowerOp(LoadOp op) {
     e.moveShape(op.getRows(), op.getColumns(), op.getLlbStride());
     e.emit<npu::MovL1LlbOp>(at(op.getDst()), at(op.getSrc()));

@@ -62,6 +62,21 @@ def Tile_DmaOp : Tile_EffectOp<"dma"> {
   let arguments = (ins Tile_PtrShared:$dst, Tile_PtrShared:$src, I32:$rows, I32:$row_bytes, I32:$src_stride);
   let assemblyFormat = "$dst `,` $src `rows` $rows `bytes` $row_bytes `stride` $src_stride attr-dict `:` type($dst) `,` type($src)";
 }
+def Tile_BringOp : Tile_EffectOp<"bring"> {
+  let summary = "constants from DDR to LLB, by the core that runs it: they are there when it ends";
+  let description = "What a kernel asks for; prefetchWeights makes transfers of it that run ahead, or system DMA on the spot.";
+  let arguments = (ins Tile_Buffer:$dst, Tile_Buffer:$src, I64Attr:$bytes);
+  let assemblyFormat = "$dst `,` $src `bytes` $bytes attr-dict `:` type($dst) `,` type($src)";
+}
+def Tile_PrefetchStartOp : Tile_EffectOp<"prefetch_start"> {
+  let summary = "starts a transfer from DDR to LLB that runs beside the program; one at a time";
+  let arguments = (ins Tile_PtrLLB:$dst, Tile_PtrShared:$src, I64Attr:$bytes);
+  let assemblyFormat = "$dst `,` $src `bytes` $bytes attr-dict `:` type($dst) `,` type($src)";
+}
+def Tile_PrefetchWaitOp : Tile_EffectOp<"prefetch_wait"> {
+  let summary = "waits for the transfer that prefetch_start began";
+  let assemblyFormat = "attr-dict";
+}
 class Tile_MoveOp<string mnemonic, Type dstType, Type srcType> : Tile_EffectOp<mnemonic> {
   // `columns` counts 2-byte elements; the stride belongs to the LLB side, the L1 side is dense.
   let arguments = (ins dstType:$dst, srcType:$src, I32:$rows, I32:$columns, I32:$llb_stride);
