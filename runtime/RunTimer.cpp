@@ -69,6 +69,9 @@ sim::RunReport RunTimer::report(const ObjectFile &object, const Metadata &meta) 
   for (const Segment &segment : object.segments)
     if (!segment.executable && !segment.writable)
       bytes.constants += double(segment.bytes.size());
+  // A program may hold weights in a larger form than the model has them.
+  if (meta.workload)
+    bytes.constants = double(meta.workload->constantBytes);
   for (const TensorSpec &spec : meta.inputs)
     bytes.inputs += spec.buffer.bytes;
   for (const TensorSpec &spec : meta.outputs)

@@ -4,6 +4,7 @@
 #include "simulator/timing/Report.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
+#include <tuple>
 
 namespace tensorturbo::sim {
 
@@ -96,22 +97,30 @@ private:
     out += "}}";
   }
 
+  /// Viewers want numbers that name a flow.
+  unsigned flowNumber(const char *name, const Slice &slice) {
+    double at = slice.kind == Slice::BarrierWait ? slice.end : 0.0;
+    auto found = flowNumbers.try_emplace({name[0], slice.link, at}, unsigned(flowNumbers.size() + 1));
+    return found.first->second;
+  }
+
   void writeFlow(const char *phase, const char *name, const Slice &slice, double at) {
     // A flow end binds to the slice around it, hence the small step back from the slice's end.
     begin();
     char text[256];
-    std::snprintf(text, sizeof text,
-                  "{\"ph\": \"%s\", \"bp\": \"e\", \"cat\": \"%s\", \"name\": \"%s\", \"id\": \"%s%u.%.0f\", "
-                  "\"pid\": %u, "
-                  "\"tid\": %u, \"ts\": %.6f}",
-                  phase, name, name, name, slice.link, slice.kind == Slice::BarrierWait ? slice.end : 0.0,
-                  process(slice), unsigned(slice.engine), std::max(slice.begin, at - 0.5) * toUs);
+    std::snprintf(
+        text, sizeof text,
+        "{\"ph\": \"%s\", \"bp\": \"e\", \"cat\": \"%s\", \"name\": \"%s\", \"id\": %u, \"pid\": %u, "
+        "\"tid\": %u, \"ts\": %.6f}",
+        phase, name, name, flowNumber(name, slice), process(slice), unsigned(slice.engine),
+        std::max(slice.begin, at - 0.5) * toUs);
     out += text;
   }
 
   const RunReport &report;
   double toUs;
   std::vector<std::string> layerNames;
+  std::map<std::tuple<char, uint32_t, double>, unsigned> flowNumbers;
   std::string out;
   bool first = true;
 };

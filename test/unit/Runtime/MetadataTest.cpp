@@ -24,7 +24,7 @@ static Metadata sample() {
   m.nodes = {{"argmax", "ArgMax", "host", "not on the NPU"}};
   m.options = {{"ncore", "4"}};
   m.sourcePath = "model.onnx";
-  m.workload = Workload{{{8, 64, 100, 1}, {1, 10, 64, 12}}, 77, 4096};
+  m.workload = Workload{{{8, 64, 100, 1}, {1, 10, 64, 12}}, 77, 4096, 1000};
   return m;
 }
 

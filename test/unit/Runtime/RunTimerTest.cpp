@@ -26,10 +26,10 @@ TEST(RunTimer, BoundOfTheModel) {
   meta.inputs = {{"x", {1000}, DType::Float32, {0x02000000, 2000, DType::Float16}}};
   meta.outputs = {{"y", {500}, DType::Float32, {0x02001000, 1000, DType::Float16}}};
   // Three products with ragged tiles, a grouped convolution, vector work.
-  meta.workload = Workload{{{33, 65, 100, 3}}, 2048 * 80, 64 * 8 * 10};
+  meta.workload = Workload{{{33, 65, 100, 3}}, 2048 * 80, 64 * 8 * 10, 24000};
   ObjectFile object;
   Segment weights, program;
-  weights.bytes = Bytes(std::vector<uint8_t>(24000));
+  weights.bytes = Bytes(std::vector<uint8_t>(30000));
   program.bytes = Bytes(std::vector<uint8_t>(5000));
   program.executable = true;
   object.segments = {weights, program};
