@@ -4,7 +4,6 @@
 #include "simulator/timing/Report.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
-#include <tuple>
 
 namespace tensorturbo::sim {
 
@@ -35,22 +34,24 @@ public:
     nameProcess(dmaProcess, "system DMA");
     for (unsigned c = 0; c < TraceRecorder::channels; c++)
       nameThread(dmaProcess, c, "controller " + std::to_string(c / 2) + " channel " + std::to_string(c % 2));
-    // The last core at each barrier, whose slice is the shortest.
+    // The last core at each barrier, whose slice is the shortest, and the transfers.
     std::map<std::pair<uint32_t, double>, const Slice *> lastAt;
+    std::map<uint32_t, const Slice *> transfers;
     for (const Slice &slice : report.timing.slices)
       if (slice.kind == Slice::BarrierWait) {
         const Slice *&last = lastAt[{slice.link, slice.end}];
         if (!last || slice.begin > last->begin)
           last = &slice;
+      } else if (slice.kind == Slice::Transfer) {
+        transfers[slice.link] = &slice;
       }
     for (const Slice &slice : report.timing.slices) {
       writeSlice(slice);
-      if (slice.kind == Slice::Transfer)
-        writeFlow("s", "transfer", slice, slice.end);
-      else if (slice.kind == Slice::DmaWait)
-        writeFlow("f", "transfer", slice, slice.end);
-      else if (slice.kind == Slice::BarrierWait)
-        writeFlow(lastAt[{slice.link, slice.end}] == &slice ? "s" : "f", "barrier", slice, slice.end);
+      const Slice *from = slice.kind == Slice::BarrierWait ? lastAt[{slice.link, slice.end}] : nullptr;
+      if (slice.kind == Slice::DmaWait)
+        from = transfers[slice.link];
+      if (from && from != &slice)
+        writeFlow(slice.kind == Slice::BarrierWait ? "barrier" : "transfer", *from, slice);
     }
     out += "\n]}\n";
     return std::move(out);
@@ -97,30 +98,30 @@ private:
     out += "}}";
   }
 
-  /// Viewers want numbers that name a flow.
-  unsigned flowNumber(const char *name, const Slice &slice) {
-    double at = slice.kind == Slice::BarrierWait ? slice.end : 0.0;
-    auto found = flowNumbers.try_emplace({name[0], slice.link, at}, unsigned(flowNumbers.size() + 1));
-    return found.first->second;
+  /// An arrow from the end of one slice to the end of another.
+  void writeFlow(const char *name, const Slice &from, const Slice &to) {
+    flows++;
+    writeFlowEnd("s", name, from);
+    writeFlowEnd("f", name, to);
   }
 
-  void writeFlow(const char *phase, const char *name, const Slice &slice, double at) {
-    // A flow end binds to the slice around it, hence the small step back from the slice's end.
+  void writeFlowEnd(const char *phase, const char *name, const Slice &slice) {
+    // It binds to the slice around it, hence the small step back from the slice's end.
     begin();
     char text[256];
     std::snprintf(
         text, sizeof text,
         "{\"ph\": \"%s\", \"bp\": \"e\", \"cat\": \"%s\", \"name\": \"%s\", \"id\": %u, \"pid\": %u, "
         "\"tid\": %u, \"ts\": %.6f}",
-        phase, name, name, flowNumber(name, slice), process(slice), unsigned(slice.engine),
-        std::max(slice.begin, at - 0.5) * toUs);
+        phase, name, name, flows, process(slice), unsigned(slice.engine),
+        std::max(slice.begin, slice.end - 0.5) * toUs);
     out += text;
   }
 
   const RunReport &report;
   double toUs;
   std::vector<std::string> layerNames;
-  std::map<std::tuple<char, uint32_t, double>, unsigned> flowNumbers;
+  unsigned flows = 0;
   std::string out;
   bool first = true;
 };

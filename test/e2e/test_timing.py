@@ -155,7 +155,9 @@ def test_trace(digits, tmp_path):
         slices.sort()
         for (_, end), (begin, _) in zip(slices, slices[1:]):
             assert begin >= end - 1e-5
-    assert ends["f"] and set(ends["f"]) <= set(ends["s"])
+    assert ends["f"] and set(ends["f"]) == set(ends["s"])
+    assert all(len(list_) == 1 for side in ends.values() for list_ in side.values())
+    assert {e["name"] for side in ends.values() for list_ in side.values() for e in list_} == {"transfer", "barrier"}
     for side in ends.values():
         for list_ in side.values():
             for event in list_:
