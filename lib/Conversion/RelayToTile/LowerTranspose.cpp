@@ -84,7 +84,7 @@ static std::string whyNotTranspose(Operation *op, int) {
     return why;
   if (2 * e->sliceBytes() > levelCapacity(MemoryLevel::LLB) - 65536)
     return "a slice of " + std::to_string(e->sliceBytes()) + " bytes does not fit LLB with its result";
-  if (e->b * e->d * halfBytes > maxStride)
+  if (e->d > 1 && e->b * e->d * halfBytes > maxStride)
     return "rows of the result must be at most 65534 bytes apart, got " +
            std::to_string(e->b * e->d * halfBytes);
   if (e->d > maxExtent || (e->d > 1 && e->c * e->d * halfBytes > 0x100000))
@@ -115,7 +115,14 @@ static void transposeMatrix(KernelBuilder &kb, const Exchange &e, Value inLlb, V
     TransposeOp::create(b, kb.location(), kb.view(im), kb.view(l1), rows, columns, zero, zero);
     UnaryOp::create(b, kb.location(), UnaryKind::copy, kb.view(l1), kb.view(im), columns, rows, zero, zero);
     Value to = kb.add(slice, kb.mul(kb.add(kb.mul(column, e.b), row), halfBytes));
-    kb.store(kb.view(outLlb, to), kb.view(l1), columns, rows, kb.constant(e.b * halfBytes));
+    if (e.b * halfBytes <= maxStride) {
+      kb.store(kb.view(outLlb, to), kb.view(l1), columns, rows, kb.constant(e.b * halfBytes));
+    } else {
+      kb.loop(zero, columns, kb.constant(1), [&](Value c) {
+        kb.store(kb.view(outLlb, kb.add(to, kb.mul(c, e.b * halfBytes))),
+                 kb.view(l1, kb.mul(kb.mul(c, rows), halfBytes)), kb.constant(1), rows, zero);
+      });
+    }
   });
 }
 
@@ -173,6 +180,11 @@ static bool lowerTranspose(Operation *op, const KernelSpec &spec, LoweringContex
   bool many = e->d == 1 && elements <= 4096 && e->a >= 16 && elements < e->a;
   int64_t tileB = std::min<int64_t>(e->b, 128), tileC = std::min<int64_t>(e->c, 131072 / tileB / 2);
   tileC = std::clamp<int64_t>(ceilDiv(e->c * ceilDiv(e->b, tileB), context.ncore), 1, tileC);
+  // Few columns: long tiles along the rows instead.
+  if (e->c < 128 && e->b > 128) {
+    tileC = e->c;
+    tileB = std::clamp<int64_t>(ceilDiv(e->b, context.ncore), 128, 65536 / tileC);
+  }
   int64_t tileSlices =
       std::clamp<int64_t>(200000 / std::max<int64_t>(elements, 1), 1, ceilDiv(slicesAtOnce, context.ncore));
   Value first, second;

@@ -35,7 +35,7 @@ bool SpatialNest::stagesInputs() const {
 void SpatialNest::forEachChunk(llvm::function_ref<void()> body) {
   const WindowShape &w = window;
   int64_t inImage = w.height * w.inputRowBytes(), outImage = w.outHeight * w.outputRowBytes();
-  bool staged = stagesInputs();
+  bool staged = stagesInputs(), several = chunk.rowsPerChunk || chunk.imagesPerChunk < w.batch;
   auto run = [&](Value inStart, Value inBytes, int64_t inMax, Value outStart, Value outBytes,
                  int64_t outMax) {
     if (staged) {
@@ -59,6 +59,9 @@ void SpatialNest::forEachChunk(llvm::function_ref<void()> body) {
     kb.onMaster([&] {
       kb.dma(out.place.buffer, kb.add(out.place.offset, outStart), out.llb, kb.constant(0), outBytes, outMax);
     });
+    // Where nothing is staged, no core waits for the master before it writes the next chunk's results.
+    if (!staged && several)
+      kb.barrier();
   };
 
   if (!chunk.rowsPerChunk) {
