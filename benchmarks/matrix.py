@@ -208,7 +208,8 @@ def line(row):
         f"{number('worst', '.5f'):>8} {number('compile_s', '.1f'):>8} {number('peak', '.0f', 1 << 20):>6} "
         f"{number('object', '.1f', 1 << 20):>7} {host:>8} {number('cycles', ',.0f'):>12} {number('run_s', '.1f'):>6}"
     )
-    return "\n".join([text, *(f"    FAILED {p}" for p in row["problems"])])
+    notes = [f"    {m[:300]}" for m in row.get("messages", "").splitlines() if m.startswith("warning")]
+    return "\n".join([text, *notes, *(f"    FAILED {p}" for p in row["problems"])])
 
 
 def numbers(text):
