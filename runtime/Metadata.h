@@ -58,7 +58,7 @@ struct KernelBuffer {
   std::string node;
 };
 
-/// A buffer of the memory plan in L1, IM or LLB.
+/// A buffer of the memory plan.
 struct PlannedBuffer {
   std::string name;
   uint32_t address = 0, bytes = 0;
@@ -71,7 +71,8 @@ struct KernelInfo {
   std::vector<std::string> nodes;
   /// Without constants.
   std::vector<KernelBuffer> inputs, outputs;
-  /// Its own on-chip buffers.
+  /// All memory that it may touch, without `residents`: its own buffers on chip, tensors and constants in
+  /// DDR.
   std::vector<PlannedBuffer> buffers;
 };
 

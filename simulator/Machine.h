@@ -88,7 +88,7 @@ struct RunResult {
   bool good() const { return status == RunStatus::Exited && tohost == 1; }
 };
 
-/// Code, and the on-chip buffers that its tensor instructions and transfers may touch, in the view of a core.
+/// Code, and the buffers that its tensor instructions and transfers may touch, in the view of a core.
 struct PlannedCode {
   uint32_t address = 0, size = 0;
   struct Buffer {
@@ -148,8 +148,8 @@ public:
   /// Calls met(i) each time that all cores have met at the barrier instruction at barriers[i], between two
   /// turns: memory may be looked at and marked. False ends the run with RunStatus::Stopped.
   void watchBarriers(std::vector<uint32_t> barriers, std::function<bool(size_t)> met);
-  /// With checks, an instruction of this code that touches L1, IM or LLB other than inside one of its buffers
-  /// ends the run.
+  /// With checks, a tensor instruction or a transfer of this code that touches memory other than inside one
+  /// of its buffers ends the run.
   void setMemoryPlan(std::vector<PlannedCode> code);
   /// A run ends with RunStatus::Stopped when a core is about to execute an instruction at one of these
   /// addresses. Runs with breakpoints are slower.

@@ -2,6 +2,7 @@
 #include "Dialect/Tile/Tile.h"
 #include "Target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace tensorturbo;
@@ -13,22 +14,33 @@ static const target::MemoryRegion &regionOf(tile::MemoryLevel level) {
                                           : chip.im();
 }
 
+static bool isInLlb(tile::GlobalOp global) {
+  auto address = global.getAddress();
+  return address && target::p920().llb().contains(static_cast<uint32_t>(*address));
+}
+
 OnChipPlan tensorturbo::onChipPlan(ModuleOp tileModule) {
   OnChipPlan plan;
-  for (auto kernel : tileModule.getOps<func::FuncOp>())
+  for (auto kernel : tileModule.getOps<func::FuncOp>()) {
+    std::vector<runtime::PlannedBuffer> &buffers = plan.kernels[kernel.getName().str()];
     kernel.walk([&](tile::AllocOp alloc) {
       if (!alloc.getOffset())
         return;
       const target::MemoryRegion &region = regionOf(alloc.getBuffer().getType().getLevel());
-      plan.kernels[kernel.getName().str()].push_back({alloc.getName().str(),
-                                                      region.base + static_cast<uint32_t>(*alloc.getOffset()),
-                                                      static_cast<uint32_t>(alloc.getBytes())});
+      buffers.push_back({alloc.getName().str(), region.base + static_cast<uint32_t>(*alloc.getOffset()),
+                         static_cast<uint32_t>(alloc.getBytes())});
     });
-  for (auto global : tileModule.getOps<tile::GlobalOp>()) {
-    auto address = global.getAddress();
-    if (address && target::p920().llb().contains(static_cast<uint32_t>(*address)))
-      plan.residents.push_back({global.getSymName().str(), static_cast<uint32_t>(*address),
-                                static_cast<uint32_t>(global.getBytes())});
+    llvm::SmallPtrSet<Operation *, 8> seen;
+    kernel.walk([&](tile::GlobalBufferOp use) {
+      auto global = tileModule.lookupSymbol<tile::GlobalOp>(use.getGlobal());
+      if (global && global.getAddress() && !isInLlb(global) && seen.insert(global).second)
+        buffers.push_back({global.getSymName().str(), static_cast<uint32_t>(*global.getAddress()),
+                           static_cast<uint32_t>(global.getBytes())});
+    });
   }
+  for (auto global : tileModule.getOps<tile::GlobalOp>())
+    if (isInLlb(global))
+      plan.residents.push_back({global.getSymName().str(), static_cast<uint32_t>(*global.getAddress()),
+                                static_cast<uint32_t>(global.getBytes())});
   return plan;
 }

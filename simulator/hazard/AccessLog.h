@@ -74,7 +74,7 @@ public:
   void scalar(SharedMemory where, uint32_t offset, uint32_t bytes, bool write, uint32_t pc) {
     uint64_t key = uint64_t(generation) << 48 | uint64_t(where) << 40 | uint64_t(bytes) << 36 |
                    uint64_t(write) << 35 | uint64_t(1) << 34 | offset;
-    Recent &slot = recent[(offset >> 2 ^ uint32_t(where) << 5) % recent.size()];
+    Recent &slot = recent[(offset >> 2 ^ uint32_t(where) << 5 ^ uint32_t(write) << 8) % recent.size()];
     sequence++;
     if (slot.key == key) { // nothing but its place in the core's order changes
       list[slot.index].sequence = sequence;

@@ -41,12 +41,16 @@ void Cluster::setMemoryPlan(std::vector<PlannedCode> code) {
 std::string Cluster::planViolation(const Hart &hart, uint32_t controller, uint32_t channel) {
   if (!plan)
     return {};
+  auto check = [&](const MemorySpan &span, uint64_t bytes) {
+    // Upper DDR has addresses of its own, which no plan knows.
+    if (!span || span.region == &memory.upperDdr)
+      return std::string();
+    return plan->violation(hart.pc, span.region->base() + span.offset, bytes);
+  };
   for (const SystemDma::Copy &copy : dma[controller].planned(channel)) {
-    std::string text;
-    if (copy.from.region == &memory.llb)
-      text = plan->violation(hart.pc, llbBase + copy.from.offset, copy.sourceBytes());
-    if (text.empty() && copy.to.region == &memory.llb)
-      text = plan->violation(hart.pc, llbBase + copy.to.offset, copy.bytes());
+    std::string text = check(copy.from, copy.sourceBytes());
+    if (text.empty())
+      text = check(copy.to, copy.bytes());
     if (!text.empty())
       return "the transfer that it starts " + text;
   }
