@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints how fast the simulator is and what the timing model says in single cases.
 
-usage: run.py [--folder F] [--level N]
+usage: run.py [--folder F] [--level N] [--page docs/microbenchmarks.md]
 """
 
 import argparse
@@ -21,11 +21,24 @@ def seconds(*command):
     return time.perf_counter() - start
 
 
+PAGE = """# Microbenchmarks
+
+Single cases of the [timing model](timing-model.md) in profile `base`, in cycles unless the case says otherwise, beside the
+figures that are public. Written by `benchmarks/run.py --page`.
+
+"""
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--folder", help="where networks and objects are kept (default: a temporary one)")
     parser.add_argument("--level", type=int, default=0, help="level of the graph schedule")
+    parser.add_argument("--page", type=pathlib.Path, help="write only the table of single cases, as a page")
     arguments = parser.parse_args()
+    if arguments.page:
+        cases = subprocess.run([nets.BIN / "tt-microbenchmarks"], check=True, capture_output=True, text=True)
+        arguments.page.write_text(PAGE + cases.stdout)
+        return
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(arguments.folder or temporary)
         tool = nets.BIN / "tensorturbo"

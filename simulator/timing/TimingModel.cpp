@@ -449,6 +449,8 @@ private:
     for (uint8_t i = 0; i < event.regionCount; i++) {
       const Region &region = event.regions[i];
       uint64_t end = region.end();
+      if (region.address < l1Base)
+        continue; // senseless operand in a run without data
       uint64_t &used = region.address < imBase    ? result.l1Used
                        : region.address < llbBase ? result.imUsed
                                                   : result.llbUsed;

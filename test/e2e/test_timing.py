@@ -131,6 +131,7 @@ def test_profiles_and_constants(digits, tmp_path):
         (["--constant", "sync.fixed"], "NAME=NUMBER"),
         (["--ddr", "none"], "none"),
         (["--output", tmp_path / "y.npz"], "--timing-only"),
+        (["--dump-after", "conv1"], "--timing-only"),
     ):
         result = run_tool("run", path, "--timing-only", *flags)
         assert result.returncode == 1 and word in result.stderr, (flags, result.stderr)
@@ -202,3 +203,11 @@ def test_page_on_the_model_is_up_to_date():
     assumed = {name for name, c in chip["constants"].items() if c["source"].startswith("assumed")}
     sensitivity = (harness.ROOT / "docs/sensitivity.md").read_text()
     assert {name for name in assumed if name not in sensitivity} == set()
+
+
+def test_page_of_microbenchmarks_is_up_to_date():
+    tool = harness.ROOT / "build" / "bin" / "tt-microbenchmarks"
+    if not tool.exists():
+        pytest.skip("tt-microbenchmarks is not built")
+    page = (harness.ROOT / "docs/microbenchmarks.md").read_text()
+    assert subprocess.run([tool], capture_output=True, text=True, timeout=60).stdout in page

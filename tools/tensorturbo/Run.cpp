@@ -92,10 +92,13 @@ void run(const RunArguments &arguments, Diagnostics &diags) {
       arguments.timing || arguments.timingOnly || !arguments.report.empty() || !arguments.trace.empty();
   if (timed && !timingOptions(arguments, options, diags))
     return;
-  if (arguments.timingOnly && !arguments.output.empty()) {
-    diags.userError("--output needs a run with data, --timing-only runs without");
+  for (auto [name, value] : {std::pair("--output", &arguments.output),
+                             {"--dump-after", &arguments.dumpAfter},
+                             {"--compare", &arguments.compare}})
+    if (arguments.timingOnly && !value->empty())
+      diags.userError(std::string(name) + " needs a run with data, --timing-only runs without");
+  if (diags.hasErrors())
     return;
-  }
   std::unique_ptr<runtime::Executor> executor;
   std::optional<cli::ResultDump> dump;
   std::optional<cli::FloatComparison> comparison;
@@ -141,12 +144,12 @@ void run(const RunArguments &arguments, Diagnostics &diags) {
   }
   if (!arguments.breakAt.empty())
     diags.warning("the run did not come to " + quoteForMessage(arguments.breakAt));
+  if (timed && !writeReports(arguments, *executor->statistics().report, diags))
+    return;
   if (comparison) {
     comparison->print(arguments.model, executor->metadata(), arrays, diags);
     return;
   }
-  if (timed && !writeReports(arguments, *executor->statistics().report, diags))
-    return;
   if (arguments.timingOnly)
     return;
   if (!arguments.output.empty()) {
