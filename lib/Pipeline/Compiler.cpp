@@ -3,18 +3,7 @@
 #include "Conversion/RelayToLinalg/RelayToLinalg.h"
 #include "Dialect/Npu/Npu.h"
 #include "Dialect/Relay/Relay.h"
-#if __has_include("Dialect/Relay/RelayText.h")
 #include "Dialect/Relay/RelayText.h"
-#else
-namespace tensorturbo::relay {
-static std::string printRelayText(mlir::ModuleOp m) {
-  std::string s;
-  llvm::raw_string_ostream o(s);
-  m.print(o);
-  return s;
-}
-} // namespace tensorturbo::relay
-#endif
 #include "Dialect/Tile/Tile.h"
 #include "HostCpu/HostCpu.h"
 #include "Import/onnx/Import.h"
