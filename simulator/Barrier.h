@@ -17,8 +17,8 @@ public:
   bool isWaiting(uint32_t core) const { return waiting >> core & 1; }
   /// A core arrives. The set of cores that go on because of it: the members of the first complete group.
   uint32_t arrive(uint32_t core);
-  /// If the core is a member of two groups with different members: "is a member of groups 0 (cores 0, 1) and 3
-  /// (cores 0, 2)". Else "".
+  /// If the core is a member of two groups with different members: "is a member of groups 0 (cores 0, 1) and
+  /// 3 (cores 0, 2)". Else "".
   std::string overlap(uint32_t core) const;
   /// The set of cores that wait.
   uint32_t waitingCores() const { return waiting; }

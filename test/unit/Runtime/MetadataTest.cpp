@@ -20,6 +20,12 @@ static Metadata sample() {
   host.bufferBytes = {12, 8};
   host.results = 1;
   m.segments = {npu, host};
+  m.kernels.resize(1);
+  m.kernels[0].symbol = "npu_0_0_conv";
+  m.kernels[0].nodes = {"conv1"};
+  m.kernels[0].outputs = {{{0x02000100, 16, DType::Float16}, {4, 2}, "conv1"}};
+  m.kernels[0].buffers = {{"rows", 0xC0000000, 4096}};
+  m.residents = {{"weights", 0xF8000000, 64}};
   m.ddrEnd = 0x02001000;
   m.nodes = {{"argmax", "ArgMax", "host", "not on the NPU"}};
   m.options = {{"ncore", "4"}};
@@ -36,6 +42,10 @@ TEST(Metadata, SurvivesTheRoundTrip) {
   EXPECT_EQ(m->inputs[0].name, "x \"quoted\"");
   EXPECT_EQ(m->segments[1].bufferBytes[1], 8u);
   EXPECT_EQ(m->outputs[0].elements(), 1);
+  ASSERT_EQ(m->kernels.size(), 1u);
+  EXPECT_EQ(m->kernels[0].outputs.at(0).node, "conv1");
+  EXPECT_EQ(m->kernels[0].buffers.at(0).bytes, 4096u);
+  EXPECT_EQ(m->residents.at(0).address, 0xF8000000u);
   ASSERT_TRUE(m->workload);
   EXPECT_EQ(m->workload->products.at(1).count, 12);
   EXPECT_EQ(m->workload->vectorElements, 4096);
@@ -58,6 +68,9 @@ TEST(Metadata, NamesWhatIsDamaged) {
   EXPECT_NE(messageFor("[2,3]", "[4294967295,4294967295,4294967295]").find("4 GiB"), std::string::npos);
   EXPECT_NE(messageFor("[2,3]", "[2,-3]").find("inputs[0].shape[1]"), std::string::npos);
   EXPECT_NE(messageFor("\"float16\"", "\"float17\"").find("'float17'"), std::string::npos);
+  EXPECT_NE(messageFor("[4,2]", "[4,3]").find("kernels[0].outputs[0].buffer.bytes"), std::string::npos);
+  EXPECT_NE(messageFor("\"bytes\":4096", "\"bytes\":-1").find("kernels[0].buffers[0].bytes"),
+            std::string::npos);
   EXPECT_NE(messageFor("\"ncore\":4", "\"ncore\":99").find("ncore"), std::string::npos);
   EXPECT_NE(messageFor("\"buffer_bytes\":[12,8]", "\"buffer_bytes\":[12]").find("buffer_bytes"),
             std::string::npos);

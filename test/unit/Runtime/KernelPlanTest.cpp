@@ -1,0 +1,87 @@
+#include "runtime/KernelPlan.h"
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace tensorturbo;
+using namespace tensorturbo::runtime;
+
+namespace {
+
+Buffer at(uint32_t address) {
+  return {address, 64, DType::Float16};
+}
+
+KernelInfo kernel(const std::string &symbol, std::vector<uint32_t> inputs, std::vector<uint32_t> outputs) {
+  KernelInfo k;
+  k.symbol = symbol;
+  for (uint32_t address : inputs)
+    k.inputs.push_back({at(address), {32}, ""});
+  for (uint32_t address : outputs)
+    k.outputs.push_back({at(address), {32}, ""});
+  return k;
+}
+
+std::vector<std::vector<uint32_t>> addresses(const std::vector<std::vector<Buffer>> &lists) {
+  std::vector<std::vector<uint32_t>> out;
+  for (const auto &list : lists) {
+    out.emplace_back();
+    for (const Buffer &b : list)
+      out.back().push_back(b.address);
+  }
+  return out;
+}
+
+// A chain whose third kernel writes where the first one's input lay, with a value that skips a kernel.
+TEST(KernelPlan, BuffersAreFreedAfterTheirLastReader) {
+  Metadata meta;
+  meta.kernels = {kernel("a", {0x100}, {0x200}), kernel("b", {0x200}, {0x300}),
+                  kernel("c", {0x300, 0x200}, {0x100}), kernel("d", {0x100}, {0x400})};
+  meta.outputs = {{"y", {32}, DType::Float16, at(0x400)}};
+  using Lists = std::vector<std::vector<uint32_t>>;
+  EXPECT_EQ(addresses(freedBuffers(meta)), (Lists{{0x100}, {}, {0x300, 0x200}, {0x100}}));
+  // Nobody reads it: it is free at once. An output of the model never is.
+  meta.kernels[1].outputs.push_back({at(0x500), {32}, ""});
+  EXPECT_EQ(addresses(freedBuffers(meta))[1], (std::vector<uint32_t>{0x500}));
+  meta.outputs.push_back({"z", {32}, DType::Float16, at(0x500)});
+  EXPECT_EQ(addresses(freedBuffers(meta))[1], (std::vector<uint32_t>{}));
+  meta.graphScheduleLevel = 1;
+  EXPECT_EQ(addresses(freedBuffers(meta)), Lists(4));
+}
+
+// Calls by jal and by auipc and jalr, each with a barrier behind it; a barrier without a call.
+TEST(KernelPlan, EndsAreTheBarriersBehindTheCalls) {
+  constexpr uint32_t base = 0x01400000, sync = 0x3800007B;
+  std::vector<uint32_t> words = {
+      0x010000EF,                   // 00: jal ra, 0x10 behind
+      sync,                         // 04
+      0x00000097, 0x018080E7, sync, // 08: call 0x20
+      sync,                         // 14
+  };
+  words.resize(16);
+  std::vector<uint8_t> bytes(4 * words.size());
+  std::memcpy(bytes.data(), words.data(), bytes.size());
+  ObjectFile object;
+  object.segments.resize(1);
+  object.segments[0].address = base;
+  object.segments[0].memorySize = static_cast<uint32_t>(bytes.size());
+  object.segments[0].bytes = Bytes(std::move(bytes));
+  object.symbols = {{"tt_main", base, 0x18}, {"first", base + 0x10, 4}, {"second", base + 0x20, 4}};
+  Metadata meta;
+  meta.kernels = {kernel("first", {}, {}), kernel("second", {}, {}), kernel("absent", {}, {})};
+  auto ends = findKernelEnds(object, meta);
+  ASSERT_EQ(ends.size(), 2u);
+  EXPECT_EQ(ends[0].barrier, base + 0x04);
+  EXPECT_EQ(ends[0].kernel, 0u);
+  EXPECT_EQ(ends[1].barrier, base + 0x10);
+  EXPECT_EQ(ends[1].kernel, 1u);
+
+  meta.kernels[1].buffers = {{"rows", 0xC0000000, 256}};
+  meta.residents = {{"weights", 0xF8000000, 64}};
+  auto code = plannedCode(object, meta);
+  ASSERT_EQ(code.size(), 1u);
+  EXPECT_EQ(code[0].address, base + 0x20);
+  ASSERT_EQ(code[0].buffers.size(), 2u);
+  EXPECT_EQ(code[0].buffers[1].address, 0xF8000000u);
+}
+
+} // namespace
