@@ -1,10 +1,11 @@
 // Mutants of programs that the compiler made: with the object's list of kernels and buffers, what a kernel
 // leaves behind counts as freed.
 #include "Mutants.h"
-#include "runtime/KernelPlan.h"
-#include <cmath>
+#include "runtime/Executor.h"
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -95,6 +96,56 @@ std::optional<Subject> load(const Network &network) {
     });
   };
   return subject;
+}
+
+// What the user sees of a race: both instructions with kernels and source nodes.
+TEST(Reports, NameBothKernelsAndTheirNodes) {
+  if (!std::filesystem::exists(environment("TT_SHARED", TT_TEST_SHARED) + "/models/onnx"))
+    GTEST_SKIP() << "the test models are not there";
+  Diagnostics diags;
+  auto object = compile(networks[1], diags);
+  ASSERT_TRUE(object) << diags.render();
+  auto meta = runtime::Metadata::fromJson(object->sectionText(runtime::section::meta), diags);
+  ASSERT_TRUE(meta);
+  runtime::Segment &code = *std::find_if(object->segments.begin(), object->segments.end(),
+                                         [](const runtime::Segment &s) { return s.executable; });
+  const std::vector<uint8_t> original(code.bytes.data(), code.bytes.data() + code.bytes.size());
+  std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("tensorturbo-report-" + std::to_string(getpid()) + ".stcobj");
+  const runtime::TensorSpec &input = meta->inputs.at(0);
+  std::vector<float> zeros(static_cast<size_t>(input.elements()));
+  int races = 0;
+  constexpr uint32_t syncWord = 0x3800007B, nop = 0x13;
+  for (size_t at = 0; at + 4 <= original.size() && races == 0; at += 2) {
+    if (std::memcmp(&original[at], &syncWord, 4) != 0)
+      continue;
+    std::vector<uint8_t> bytes = original;
+    std::memcpy(&bytes[at], &nop, 4);
+    code.bytes = runtime::Bytes(std::move(bytes));
+    ASSERT_TRUE(object->write(file.string(), diags)) << diags.render();
+    auto executor = runtime::Executor::load(file.string(), diags);
+    ASSERT_TRUE(executor) << diags.render();
+    ASSERT_TRUE(executor->setInputs({{input.name, {DType::Float32, input.shape, zeros.data()}}}, diags));
+    Diagnostics findings;
+    if (executor->run(findings))
+      continue; // another barrier stands in for this one
+    EXPECT_EQ(findings.exitCode(), 3);
+    std::string text = findings.render();
+    if (text.find("nothing orders these accesses") == std::string::npos)
+      continue;
+    races++;
+    size_t first = text.find(" is in 'npu_0_"), second = text.find(" is in 'npu_0_", first + 1);
+    EXPECT_NE(second, std::string::npos) << text;
+    bool named = false;
+    for (const runtime::KernelInfo &kernel : meta->kernels)
+      for (const std::string &node : kernel.nodes)
+        named |= text.find("(\'" + node) != std::string::npos;
+    EXPECT_TRUE(named) << text;
+    std::printf("%s", text.c_str());
+  }
+  std::error_code ignored;
+  std::filesystem::remove(file, ignored);
+  EXPECT_GT(races, 0);
 }
 
 TEST(Mutation, OfCompiledNetworks) {
