@@ -211,3 +211,20 @@ def test_page_of_microbenchmarks_is_up_to_date():
         pytest.skip("tt-microbenchmarks is not built")
     page = (harness.ROOT / "docs/microbenchmarks.md").read_text()
     assert subprocess.run([tool], capture_output=True, text=True, timeout=60).stdout in page
+
+
+@pytest.mark.parametrize("name", ["nets/bert_like.legacy17.onnx"])
+def test_several_parts_on_the_chip(shared, name, tmp_path):
+    """Between the NPU's parts the host computes; the report sums up the parts."""
+    result, path, _ = harness.compile_model(harness.corpus()[name], tmp_path)
+    assert result.returncode == 0, result.stderr
+    meta = json.loads(run_tool("inspect", "--json", path).stdout)
+    assert [s["kind"] for s in meta["segments"]].count("npu") > 1
+    report, trace = tmp_path / "r.json", tmp_path / "t.json"
+    result = run_tool("run", path, "--timing-only", "--report", report, "--trace", trace)
+    assert result.returncode == 0, result.stderr
+    found = json.loads(report.read_text())
+    check_accounts(found)
+    ends = [e["ts"] + e["dur"] for e in json.loads(trace.read_text())["traceEvents"] if e["ph"] == "X"]
+    assert max(ends) <= found["time_ms"] * 1e3 + 1e-3
+    assert max(ends) > 0.9 * found["time_ms"] * 1e3
