@@ -29,6 +29,9 @@
 #ifdef HAVE_TTTILETONPU
 #include "Conversion/TileToNpu/TileToNpu.h"
 #endif
+#ifdef HAVE_TTRELAYTOTILE
+#include "Conversion/RelayToTile/RelayToTile.h"
+#endif
 #ifdef HAVE_TTTILE
 #include "Dialect/Tile/Tile.h"
 #endif
@@ -132,6 +135,9 @@ int main(int argc, char **argv) {
 #endif
 #ifdef HAVE_TTNPU
   registry.insert<npu::NpuDialect>();
+#endif
+#ifdef HAVE_TTRELAYTOTILE
+  tile::registerRelayToTilePass();
 #endif
 #ifdef HAVE_TTTILETONPU
   tile::registerTileToNpuPasses();

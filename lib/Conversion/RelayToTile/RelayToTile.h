@@ -46,4 +46,7 @@ std::string whyNotNpu(mlir::Operation *op, int ncore);
 /// Whether an operator only changes the shape: it needs no kernel, its result is its operand's memory.
 bool isAlias(mlir::Operation *op);
 
+/// Registers relay-to-tile with tt-opt: lowerKernel for every function with `relay.primitive`.
+void registerRelayToTilePass();
+
 } // namespace tensorturbo::tile

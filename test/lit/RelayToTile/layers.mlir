@@ -1,0 +1,47 @@
+// Layers: convolution with its epilogue, in chunks; dense layers; results written out between chunks.
+// RUN: tt-opt %s -split-input-file --relay-to-tile | FileCheck %s
+// RUN: tt-opt %s -split-input-file --relay-to-tile --tile-plan-memory -o /dev/null
+// RUN: tt-opt %s -split-input-file --relay-to-tile='llb-inputs' | FileCheck %s --check-prefix=RESIDENT
+
+// CHECK-LABEL: func.func @npu_conv()
+// CHECK-DAG: tile.alloc "weights"
+// CHECK: tile.conv {{.*}} kernel_height = 3 : i32, kernel_width = 3 : i32
+// CHECK: tile.binary_scalar max {{.*}} 0.000000e+00
+func.func private @conv(%x: tensor<1x16x16x32xf16>) -> tensor<1x16x16x64xf16> attributes {relay.primitive} {
+  %w = relay.constant dense<0.5> : tensor<3x3x32x64xf16>
+  %0 = relay.nn.conv2d %x, %w {padding = array<i64: 1, 1, 1, 1>, data_layout = "NHWC", kernel_layout = "HWIO"} : (tensor<1x16x16x32xf16>, tensor<3x3x32x64xf16>) -> tensor<1x16x16x64xf16>
+  %1 = relay.nn.relu %0 : (tensor<1x16x16x64xf16>) -> tensor<1x16x16x64xf16>
+  return %1 : tensor<1x16x16x64xf16>
+}
+
+// -----
+
+// The result of 16 MiB needs several chunks. Where the input needs no staging, nothing but the barrier behind the
+// master's transfer keeps the other cores from overwriting the results that it still reads.
+// RESIDENT-LABEL: func.func @npu_large()
+// RESIDENT: tile.conv
+// RESIDENT: tile.store
+// RESIDENT: tile.barrier
+// RESIDENT: scf.if
+// RESIDENT: tile.dma
+// RESIDENT: tile.barrier
+// RESIDENT: return
+func.func private @large(%x: tensor<1x256x512x4xf16>) -> tensor<1x256x512x64xf16> attributes {relay.primitive} {
+  %w = relay.constant dense<0.5> : tensor<1x3x4x64xf16>
+  %0 = relay.nn.conv2d %x, %w {padding = array<i64: 0, 1, 0, 1>, data_layout = "NHWC", kernel_layout = "HWIO"} : (tensor<1x256x512x4xf16>, tensor<1x3x4x64xf16>) -> tensor<1x256x512x64xf16>
+  return %0 : tensor<1x256x512x64xf16>
+}
+
+// -----
+
+// A reduction longer than the accumulators' chain is cut; the vector engine adds the parts.
+// CHECK-LABEL: func.func @npu_deep()
+// CHECK: tile.alloc "partial"
+// CHECK: tile.conv
+// CHECK: tile.conv
+// CHECK: tile.binary add
+func.func private @deep(%x: tensor<4x4608xf16>) -> tensor<4x32xf16> attributes {relay.primitive} {
+  %w = relay.constant dense<0.5> : tensor<32x4608xf16>
+  %0 = relay.nn.dense %x, %w : (tensor<4x4608xf16>, tensor<32x4608xf16>) -> tensor<4x32xf16>
+  return %0 : tensor<4x32xf16>
+}
