@@ -84,6 +84,25 @@ static std::string scheduleJson(const StageDecisions &decisions, const std::vect
   return text;
 }
 
+/// A stage that works through the batch in parts comes back to each tensor in DDR that its steps touch:
+/// nothing may take the tensor's place before the last part.
+static void keepOverStages(BufferAssignment &assignment, const StageDecisions &decisions) {
+  auto count = static_cast<int64_t>(decisions.steps.size());
+  auto loops = [&](int64_t k) {
+    return k >= 0 && k < count && decisions.steps[static_cast<size_t>(k)].parts > 1;
+  };
+  auto together = [&](int64_t a, int64_t b) {
+    return loops(a) && loops(b) &&
+           decisions.steps[static_cast<size_t>(a)].stage == decisions.steps[static_cast<size_t>(b)].stage;
+  };
+  for (DdrBuffer &buffer : assignment.buffers()) {
+    while (together(buffer.firstUse, buffer.firstUse - 1))
+      --buffer.firstUse;
+    while (together(buffer.lastUse, buffer.lastUse + 1))
+      ++buffer.lastUse;
+  }
+}
+
 static int64_t firstBatch(ModuleOp module) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   auto type = cast<RankedTensorType>(main.getArgumentTypes()[0]);
@@ -293,6 +312,7 @@ std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp
     return std::nullopt;
 
   NpuProgram result;
+  keepOverStages(assignment, decisions);
   uint64_t weightsEnd = placeConstants(tileModule), ddrEnd = 0;
   if (!assignment.plan(weightsEnd, diags, ddrEnd))
     return std::nullopt;
