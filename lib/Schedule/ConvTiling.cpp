@@ -54,15 +54,23 @@ struct Candidate {
   const ConvProblem &p;
   ConvTiling t;
 
-  bool fits() const {
+  bool fits() {
     const WindowShape &w = p.window;
     int64_t slabRows =
         t.gatherRows ? w.dilationWidth * (w.kernelHeight - 1) + 1 : std::min(w.inputRows(t.rows), w.height);
     int64_t slab = align(slabRows * w.width * t.blockIn * 2);
     int64_t tile = align(t.rows * w.outWidth * t.blockOut * 2);
-    int64_t l1 = 2 * slab + t.weightSlots * align(t.weightBlockBytes(p)) + 2 * tile * (1 + p.residuals) +
-                 align(p.epilogueBytes);
+    int64_t rows = t.chunk.rowsPerChunk ? t.chunk.rowsPerChunk : w.outHeight;
+    t.tilesPerCore = ceilDiv(t.chunk.imagesPerChunk * ceilDiv(rows, t.rows), t.coreRows);
+    int64_t slabs = t.stationary ? t.tilesPerCore : 2;
+    int64_t weights = t.stationary ? 2 * align(t.weightBlockBytes(p) / t.parts)
+                                   : t.weightSlots * align(t.weightBlockBytes(p));
+    int64_t l1 = slabs * slab + weights + 2 * tile * (1 + p.residuals) + align(p.epilogueBytes);
     int64_t im = tile * (t.parts > 1 ? 3 : 2);
+    if (t.stationary && t.parts > 1) {
+      t.accumulatorSets = (2 * t.tilesPerCore + 2) * tile <= imBytes() ? 2 : 1;
+      im = (t.accumulatorSets * t.tilesPerCore + 2) * tile;
+    }
     return l1 <= l1Bytes() && im <= imBytes() && slabRows * w.width <= 65535 && t.rows * w.outWidth <= 65535;
   }
 
@@ -71,29 +79,36 @@ struct Candidate {
     static const target::Costs cost = *target::p920().costs("base");
     int64_t images = t.chunk.imagesPerChunk, rows = t.chunk.rowsPerChunk ? t.chunk.rowsPerChunk : w.outHeight;
     int64_t chunks = ceilDiv(w.batch, images) * ceilDiv(w.outHeight, rows);
-    int64_t tiles = images * ceilDiv(rows, t.rows);
-    int64_t tilesPerCore = ceilDiv(tiles, t.coreRows), blocksPerCore = ceilDiv(t.blocks, t.coreBlocks);
+    auto tiles = double(t.tilesPerCore);
+    auto blocks = double(ceilDiv(t.blocks, t.coreBlocks)), parts = double(t.parts);
     double pixels = double(t.rows * w.outWidth);
     uint64_t terms = uint64_t(w.kernelHeight * w.kernelWidth * t.partIn);
-    double matrix = double(t.parts) *
-                    cost.matmulCycles(uint64_t(t.rows * w.outWidth), uint64_t(t.blockOut), terms, false);
-    double vector = double(t.parts + 1 + p.residuals) *
+    double matrix =
+        parts * cost.matmulCycles(uint64_t(t.rows * w.outWidth), uint64_t(t.blockOut), terms, false);
+    double vector = (parts + 1 + double(p.residuals)) *
                     cost.vectorCycles(uint64_t(t.rows * w.outWidth), uint64_t(t.blockOut));
     double inRows = double(std::min(w.inputRows(t.rows), w.height));
     double bytesPerCycle = std::min(cost.mteBytesPerCycle, cost.llbBytesPerCycle / p.ncore);
-    double elements =
-        inRows * double(w.width * t.blockIn) + double(1 + p.residuals) * pixels * double(t.blockOut);
-    double moves = cost.mteFixed * double(2 + p.residuals) + elements * 2.0 / bytesPerCycle;
+    double load = cost.mteFixed + inRows * double(w.width * t.blockIn) * 2 / bytesPerCycle;
+    double stores =
+        double(1 + p.residuals) * (cost.mteFixed + pixels * double(t.blockOut) * 2 / bytesPerCycle);
     // Cores that all take the same blocks share one read of LLB.
     double weightRate = t.coreBlocks == 1 ? cost.mteBytesPerCycle : bytesPerCycle;
-    double weights = cost.mteFixed + double(t.weightBlockBytes(p)) / weightRate;
+    double weightBytes = double(t.weightBlockBytes(p));
+    if (t.stationary) {
+      double chunk = cost.mteFixed + weightBytes / parts / weightRate;
+      double moves = tiles * load + blocks * (parts * chunk + tiles * stores);
+      double start = chunk + load, end = vector / (parts + 1) + stores;
+      t.cycles = double(chunks) *
+                 (start + std::max({blocks * tiles * matrix, blocks * tiles * vector, moves - start}) + end);
+      return;
+    }
+    double weights = cost.mteFixed + weightBytes / weightRate, moves = load + stores;
     // Engines overlap from one tile to the next; the first load and the last epilogue of a block do not, and
     // the weights only if the next block is loaded ahead. Loads are shared with the weights.
-    double tilesTime =
-        double(tilesPerCore) * std::max({matrix, vector, moves}) + std::min(moves, matrix) + vector;
-    double block = t.weightSlots == 2 ? std::max(tilesTime, double(tilesPerCore) * moves + weights)
-                                      : tilesTime + weights;
-    t.cycles = double(chunks) * (double(blocksPerCore) * block + (t.weightSlots == 2 ? weights : 0));
+    double tilesTime = tiles * std::max({matrix, vector, moves}) + std::min(moves, matrix) + vector;
+    double block = t.weightSlots == 2 ? std::max(tilesTime, tiles * moves + weights) : tilesTime + weights;
+    t.cycles = double(chunks) * (blocks * block + (t.weightSlots == 2 ? weights : 0));
   }
 };
 } // namespace
@@ -156,16 +171,27 @@ std::optional<ConvTiling> schedule::chooseConvTiling(const ConvProblem &p, std::
       int64_t rowsInChunk = chunk->rowsPerChunk ? chunk->rowsPerChunk : w.outHeight;
       int64_t mostRows =
           gather ? 1 : std::min<int64_t>(rowsInChunk, std::max<int64_t>(64, 1024 / w.outWidth));
-      for (int64_t slots : {1, 2})
-        for (int64_t rows = 1; rows <= mostRows; ++rows) {
-          c.t.rows = rows;
-          c.t.weightSlots = slots;
-          if (!c.fits())
-            break;
-          c.price();
-          if (!best || c.t.cycles < best->cycles)
-            best = c.t;
+      auto consider = [&](int64_t rows) {
+        c.t.rows = rows;
+        if (!c.fits())
+          return false;
+        c.price();
+        if (!best || c.t.cycles < best->cycles)
+          best = c.t;
+        return true;
+      };
+      c.t.stationary = false;
+      for (int64_t slots : {1, 2}) {
+        c.t.weightSlots = slots;
+        for (int64_t rows = 1; rows <= mostRows && consider(rows); ++rows) {
         }
+      }
+      if (gather || p.groups > 1)
+        continue;
+      c.t.stationary = true;
+      // Higher tiles share fewer halo rows, but need larger accumulators: not monotonous in L1.
+      for (int64_t rows = 1; rows <= mostRows; ++rows)
+        consider(rows);
     }
   }
   if (!best)

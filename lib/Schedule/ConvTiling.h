@@ -68,6 +68,11 @@ struct ConvTiling {
   int64_t weightSlots = 1;
   /// Rows are gathered one by one because strides or dilations of the two axes differ.
   bool gatherRows = false;
+  /// Input-stationary: the rows of all tiles of a core stay in L1, and weights pass by in chunks of one part
+  /// of a block, through two slots. Otherwise a weight block stays in L1 and rows pass by.
+  bool stationary = false;
+  /// Tiles of the busiest core in a chunk.
+  int64_t tilesPerCore = 1;
   /// Estimated cycles of the slowest core, to compare tilings.
   double cycles = 0;
 
@@ -75,6 +80,9 @@ struct ConvTiling {
   int64_t weightBlockBytes(const ConvProblem &p) const {
     return parts * p.window.kernelHeight * p.window.kernelWidth * partIn * blockOut * 2;
   }
+  /// Sets of accumulators of an input-stationary kernel whose reduction has several parts: 2 if the next
+  /// block may begin while the vector engine still reads the sums of the last one.
+  int64_t accumulatorSets = 1;
 };
 
 /// The best tiling by the cost estimate, or nothing with the rule that no tiling meets in `why`.

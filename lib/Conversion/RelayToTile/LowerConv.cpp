@@ -5,6 +5,9 @@
 //     for each group of weight blocks in LLB:
 //       for each block of this core:             weights to L1
 //         for each tile of this core:            rows to L1, conv into IM, epilogue into L1, store to LLB
+//
+// or, input-stationary: the rows of all tiles to L1, then for each block and part: weights to L1, for each
+// tile conv into IM; behind the last part the epilogue.
 #include "Conversion/RelayToTile/Lowerings.h"
 #include "Conversion/RelayToTile/SpatialNest.h"
 #include "Dialect/Relay/Relay.h"
@@ -196,15 +199,16 @@ public:
     // Two of each, so that engines work on neighbouring tiles at once.
     slabBytes = align(slabRows * w.width * t.blockIn * 2);
     tileBytes = align(tilePixels * t.blockOut * 2);
-    blockStride = align(blockBytes);
-    weightsL1 = kb.alloc(MemoryLevel::L1, blockStride * t.weightSlots, "weights");
-    slab = kb.alloc(MemoryLevel::L1, slabBytes * 2, "rows");
+    blockStride = align(t.stationary ? blockBytes / t.parts : blockBytes);
+    weightsL1 = kb.alloc(MemoryLevel::L1, blockStride * (t.stationary ? 2 : t.weightSlots), "weights");
+    slab = kb.alloc(MemoryLevel::L1, slabBytes * (t.stationary ? t.tilesPerCore : 2), "rows");
     outTile = kb.alloc(MemoryLevel::L1, tileBytes * 2, "out");
     for (size_t i = 0; i < chain.tensorCount(); ++i)
       residualTiles.push_back(kb.alloc(MemoryLevel::L1, tileBytes * 2, "residual"));
-    acc = kb.alloc(MemoryLevel::IM, tileBytes * 2, "sum");
+    bool sums = t.stationary && t.parts > 1;
+    acc = kb.alloc(MemoryLevel::IM, tileBytes * (sums ? t.accumulatorSets * t.tilesPerCore : 2), "sum");
     if (t.parts > 1)
-      partial = kb.alloc(MemoryLevel::IM, tileBytes, "partial");
+      partial = kb.alloc(MemoryLevel::IM, tileBytes * (t.stationary ? 2 : 1), "partial");
     if (t.gatherRows && w.dilationWidth > 1)
       FillOp::create(b, kb.location(), llvm::APFloat(0.0f), kb.view(slab),
                      kb.constant(2 * slabBytes / (t.blockIn * 2)), kb.constant(t.blockIn), kb.constant(0));
@@ -240,16 +244,95 @@ public:
 private:
   static int64_t align(int64_t bytes) { return ceilDiv(bytes, 64) * 64; }
 
-  /// Weight block `inGroup` of the group to L1. Cores that all take the same blocks share one read of LLB.
+  /// Weight block `inGroup` of the group to L1.
   void loadWeights(Value inGroup, Value weightSlot, int64_t blockBytes) {
-    Value to = kb.mul(weightSlot, blockStride), from = kb.mul(inGroup, blockBytes);
+    moveWeights(weightSlot, kb.mul(inGroup, blockBytes), blockBytes);
+  }
+
+  /// Cores that all take the same blocks share one read of LLB.
+  void moveWeights(Value weightSlot, Value from, int64_t bytes) {
+    Value to = kb.mul(weightSlot, blockStride);
     if (t.coreBlocks == 1)
-      kb.broadcastLinear(weightsL1, to, weightsLlb, from, kb.constant(blockBytes / 2), blockBytes / 2);
+      kb.broadcastLinear(weightsL1, to, weightsLlb, from, kb.constant(bytes / 2), bytes / 2);
     else
-      kb.loadLinear(weightsL1, to, weightsLlb, from, kb.constant(blockBytes / 2), blockBytes / 2);
+      kb.loadLinear(weightsL1, to, weightsLlb, from, kb.constant(bytes / 2), bytes / 2);
+  }
+
+  /// Output channels of block `block`, and the input channels it reads.
+  void enterBlock(Value block) {
+    firstOut = kb.mul(block, t.blockOut);
+    channelsOut = w.outChannels % t.blockOut == 0
+                      ? kb.constant(t.blockOut)
+                      : kb.min(kb.constant(t.blockOut), kb.sub(kb.constant(w.outChannels), firstOut));
+    firstIn =
+        t.blocksPerInput ? kb.mul(kb.div(block, kb.constant(t.blocksPerInput)), t.blockIn) : kb.constant(0);
+  }
+
+  /// Input-stationary: part k of block n for all tiles, while part k + 1 is on its way.
+  void stationaryGroup(Value first, Value count, int64_t blockBytes) {
+    Value coreBlock = kb.rem(kb.coreId(), kb.constant(t.coreBlocks));
+    Value coreRow = kb.div(kb.coreId(), kb.constant(t.coreBlocks));
+    int64_t partBytes = blockBytes / t.parts;
+    auto load = [&](Value inGroup, Value part, Value slot) {
+      moveWeights(slot, kb.add(kb.mul(inGroup, blockBytes), kb.mul(part, partBytes)), partBytes);
+    };
+    firstIn = kb.constant(0);
+    kb.when(kb.less(coreBlock, count), [&] { load(coreBlock, kb.constant(0), kb.constant(0)); });
+    nest.forEachNumberedTile(t.rows, coreRow, t.coreRows,
+                             [&](const SpatialTile &st, Value number) { loadRows(st, number); });
+    kb.loop(coreBlock, count, kb.constant(t.coreBlocks), [&](Value inGroup) {
+      Value ordinal = kb.div(inGroup, kb.constant(t.coreBlocks));
+      enterBlock(kb.add(first, inGroup));
+      kb.loop(0, t.parts, 1, [&](Value part) {
+        weightSlot = kb.rem(kb.add(kb.mul(ordinal, t.parts), part), kb.constant(2));
+        Value next = kb.add(part, 1), turn = kb.div(next, kb.constant(t.parts));
+        Value nextBlock = kb.add(inGroup, kb.mul(turn, t.coreBlocks));
+        kb.when(kb.less(nextBlock, count), [&] {
+          load(nextBlock, kb.sub(next, kb.mul(turn, t.parts)), kb.sub(kb.constant(1), weightSlot));
+        });
+        nest.forEachNumberedTile(t.rows, coreRow, t.coreRows, [&](const SpatialTile &st, Value number) {
+          stationaryTile(st, number, ordinal, part);
+        });
+      });
+    });
+  }
+
+  void stationaryTile(const SpatialTile &st, Value number, Value ordinal, Value part) {
+    Value two = kb.constant(2), zero = kb.constant(0);
+    Value pixels = kb.mul(st.outRows, w.outWidth);
+    // Tiles take the slots of the output in turn, over the ends of blocks.
+    Value slot = kb.rem(kb.add(kb.mul(ordinal, t.tilesPerCore), number), two);
+    Value sumSlot = slot;
+    if (t.parts > 1)
+      sumSlot = kb.add(kb.mul(kb.rem(ordinal, kb.constant(t.accumulatorSets)), t.tilesPerCore), number);
+    Value sum = kb.view(acc, kb.mul(sumSlot, tileBytes));
+    auto finish = [&] { epilogue(st, slot, sum); };
+    if (t.parts == 1) {
+      fetchResiduals(st, slot);
+      conv(sum, st, number, zero, zero);
+      return finish();
+    }
+    auto equals = [&](Value x, int64_t y) -> Value {
+      return arith::CmpIOp::create(b, kb.location(), arith::CmpIPredicate::eq, x, kb.constant(y));
+    };
+    kb.whenElse(
+        equals(part, 0), [&] { conv(sum, st, number, part, zero); },
+        [&] {
+          Value term =
+              kb.view(partial, kb.mul(kb.rem(kb.add(kb.mul(part, t.tilesPerCore), number), two), tileBytes));
+          conv(term, st, number, part, zero);
+          BinaryOp::create(b, kb.location(), BinaryKind::add, sum, sum, term, pixels, channelsOut, zero, zero,
+                           zero);
+        });
+    kb.when(equals(part, t.parts - 1), [&] {
+      fetchResiduals(st, slot);
+      finish();
+    });
   }
 
   void group(Value first, Value count, int64_t blockBytes) {
+    if (t.stationary)
+      return stationaryGroup(first, count, blockBytes);
     Value coreBlock = kb.rem(kb.coreId(), kb.constant(t.coreBlocks));
     Value coreRow = kb.div(kb.coreId(), kb.constant(t.coreBlocks));
     bool ahead = t.weightSlots == 2;
@@ -260,13 +343,7 @@ private:
           ahead ? kb.rem(kb.div(inGroup, kb.constant(t.coreBlocks)), kb.constant(2)) : kb.constant(0);
       if (!ahead)
         loadWeights(inGroup, weightSlot, blockBytes);
-      Value block = kb.add(first, inGroup);
-      firstOut = kb.mul(block, t.blockOut);
-      channelsOut = w.outChannels % t.blockOut == 0
-                        ? kb.constant(t.blockOut)
-                        : kb.min(kb.constant(t.blockOut), kb.sub(kb.constant(w.outChannels), firstOut));
-      firstIn =
-          t.blocksPerInput ? kb.mul(kb.div(block, kb.constant(t.blocksPerInput)), t.blockIn) : kb.constant(0);
+      enterBlock(kb.add(first, inGroup));
       nest.forEachTilePipelined(
           t.rows, coreRow, t.coreRows, [&](const SpatialTile &st, Value slot) { fetch(st, slot); },
           [&] {
@@ -321,6 +398,10 @@ private:
       gatherRows(st, slot);
     else
       loadRows(st, slot);
+    fetchResiduals(st, slot);
+  }
+
+  void fetchResiduals(const SpatialTile &st, Value slot) {
     for (size_t i = 0; i < residualTiles.size(); ++i) {
       Value from = kb.add(st.residualOffsets[i], kb.mul(firstOut, halfBytes));
       kb.load(kb.view(residualTiles[i], kb.mul(slot, tileBytes)), kb.view(nest.residualLlb(i), from),
@@ -328,11 +409,13 @@ private:
     }
   }
 
-  void conv(Value dst, const SpatialTile &st, Value slot, Value part) {
+  /// Part `part` of the input channels, with the weights of part `weightPart` of the slot.
+  void conv(Value dst, const SpatialTile &st, Value slot, Value part, Value weightPart) {
     int64_t partBytes = w.kernelHeight * w.kernelWidth * t.partIn * t.blockOut * 2;
     Value zero = kb.constant(0);
     Value height = t.gatherRows ? kb.constant(w.dilationWidth * (w.kernelHeight - 1) + 1) : st.inRows;
-    Value weights = kb.view(weightsL1, kb.add(kb.mul(weightSlot, blockStride), kb.mul(part, partBytes)));
+    Value weights =
+        kb.view(weightsL1, kb.add(kb.mul(weightSlot, blockStride), kb.mul(weightPart, partBytes)));
     ConvOp::create(b, kb.location(), dst,
                    kb.view(slab, kb.add(kb.mul(slot, slabBytes), kb.mul(part, t.partIn * 2))), weights,
                    height, kb.constant(w.width), kb.constant(t.partIn),
@@ -344,14 +427,21 @@ private:
   }
 
   void tile(const SpatialTile &st, Value slot) {
-    Value zero = kb.constant(0), pixels = kb.mul(st.outRows, w.outWidth), offset = kb.mul(slot, tileBytes);
-    Value sum = kb.view(acc, offset), out = kb.view(outTile, offset);
-    conv(sum, st, slot, zero);
+    Value zero = kb.constant(0), pixels = kb.mul(st.outRows, w.outWidth);
+    Value sum = kb.view(acc, kb.mul(slot, tileBytes));
+    conv(sum, st, slot, zero, zero);
     kb.loop(1, t.parts, 1, [&](Value part) {
-      conv(kb.view(partial), st, slot, part);
+      conv(kb.view(partial), st, slot, part, part);
       BinaryOp::create(b, kb.location(), BinaryKind::add, sum, sum, kb.view(partial), pixels, channelsOut,
                        zero, zero, zero);
     });
+    epilogue(st, slot, sum);
+  }
+
+  /// Bias, activation, residual ... of the sums of a tile, and its way back to LLB.
+  void epilogue(const SpatialTile &st, Value slot, Value sum) {
+    Value zero = kb.constant(0), pixels = kb.mul(st.outRows, w.outWidth), offset = kb.mul(slot, tileBytes);
+    Value out = kb.view(outTile, offset);
     SmallVector<Value> residuals;
     for (Value buffer : residualTiles)
       residuals.push_back(kb.view(buffer, offset));

@@ -148,6 +148,14 @@ void SpatialNest::forEachTile(int64_t rowsPerTile, Value first, int64_t step,
           [&](Value index) { withTile(rowsPerTile, index, body); });
 }
 
+void SpatialNest::forEachNumberedTile(int64_t rowsPerTile, Value first, int64_t step,
+                                      llvm::function_ref<void(const SpatialTile &, Value number)> body) {
+  kb.loop(first, tileCount(rowsPerTile), kb.constant(step), [&](Value index) {
+    Value number = kb.div(kb.sub(index, first), kb.constant(step));
+    withTile(rowsPerTile, index, [&](const SpatialTile &t) { body(t, number); });
+  });
+}
+
 void SpatialNest::forEachTilePipelined(int64_t rowsPerTile, Value first, int64_t step,
                                        llvm::function_ref<void(const SpatialTile &, Value slot)> prefetch,
                                        llvm::function_ref<void()> started,

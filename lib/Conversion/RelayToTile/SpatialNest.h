@@ -37,6 +37,9 @@ public:
   /// Inside a chunk: the tiles of `rows` output rows number `first`, `first + step`, ...
   void forEachTile(int64_t rows, mlir::Value first, int64_t step,
                    llvm::function_ref<void(const SpatialTile &)> body);
+  /// The same; `number` counts the tiles of the core from 0.
+  void forEachNumberedTile(int64_t rows, mlir::Value first, int64_t step,
+                           llvm::function_ref<void(const SpatialTile &, mlir::Value number)> body);
   /// The same with double buffers: `prefetch` of a tile runs before `body` of the one before it, so that
   /// loads overlap with compute. `slot` is 0 and 1 in turn. `started` runs once, behind the first prefetch.
   void forEachTilePipelined(int64_t rows, mlir::Value first, int64_t step,

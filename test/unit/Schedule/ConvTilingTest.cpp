@@ -103,9 +103,20 @@ void checkFit(const ConvProblem &p, const ConvTiling &t) {
   int64_t slabRows =
       t.gatherRows ? w.dilationWidth * (w.kernelHeight - 1) + 1 : std::min(w.inputRows(t.rows), w.height);
   int64_t slab = slabRows * w.width * t.blockIn * 2, tile = t.rows * w.outWidth * t.blockOut * 2;
-  int64_t l1 = slab + t.weightSlots * t.weightBlockBytes(p) + tile * (1 + p.residuals) + p.epilogueBytes;
+  int64_t slabs = 2, weights = t.weightSlots * t.weightBlockBytes(p), sums = t.parts > 1 ? 3 : 2;
+  if (t.stationary) {
+    // Every tile of a core has its rows and, if the reduction has parts, its sums.
+    int64_t rows = t.chunk.rowsPerChunk ? t.chunk.rowsPerChunk : w.outHeight;
+    int64_t tiles = t.chunk.imagesPerChunk * ((rows + t.rows - 1) / t.rows);
+    EXPECT_GE(t.tilesPerCore * t.coreRows, tiles);
+    slabs = t.tilesPerCore;
+    weights = 2 * t.weightBlockBytes(p) / t.parts;
+    if (t.parts > 1)
+      sums = t.accumulatorSets * t.tilesPerCore + 2;
+  }
+  int64_t l1 = slabs * slab + weights + 2 * tile * (1 + p.residuals) + p.epilogueBytes;
   EXPECT_LE(l1, int64_t(target::p920().l1().size));
-  EXPECT_LE(tile * (t.parts > 1 ? 2 : 1), int64_t(target::p920().im().size));
+  EXPECT_LE(tile * sums, int64_t(target::p920().im().size));
   checkChunk(w, t.chunk, p.staging, t.blocksPerGroup * t.weightBlockBytes(p));
   // An accumulator's chain of terms is bounded unless a single channel exceeds it.
   EXPECT_TRUE(t.partIn == 1 || w.kernelHeight * w.kernelWidth * t.partIn <= 2304);
