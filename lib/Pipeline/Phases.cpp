@@ -12,6 +12,7 @@ const std::vector<const char *> tensorturbo::optimisePasses = {
     "InferType",           // types that the importer left open
     "SimplifyExpr",        // identities, pairs of transposes and reshapes
     "FoldConstant",        // shape arithmetic, constant branches
+    "RecogniseLayerNorm",  // means, squares and roots to one operator
     "SimplifyInference",   // batch normalisation to multiply and add
     "FoldScaleAxis",       // ... and those into weights and bias
     "FoldExplicitPadding", // nn.pad into the layer behind

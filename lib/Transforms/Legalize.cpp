@@ -13,7 +13,7 @@
 //   %0 = relay.reshape %x {newshape = array<i64: 1, 4, 4, 2, 2, 2>}
 //   %1 = relay.transpose %0 {axes = array<i64: 0, 1, 3, 2, 4, 5>}
 //   %2 = relay.reshape %1 {newshape = array<i64: 1, 8, 8, 2>}
-#include "Transforms/RelayPass.h"
+#include "Transforms/SimplifyPatterns.h"
 
 namespace tensorturbo::relay {
 namespace {
@@ -232,6 +232,7 @@ struct Legalize : RelayPass<Legalize> {
     patterns.add<UnpackConvTranspose, UnpackResize, UnpackUpsampling, UnpackDepthToSpace, UnpackSpaceToDepth,
                  UnpackAdaptivePool<AdaptiveAvgPool2DOp>, UnpackAdaptivePool<AdaptiveMaxPool2DOp>>(
         &getContext());
+    populateNormPatterns(patterns);
     if (mlir::failed(applyPatterns(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

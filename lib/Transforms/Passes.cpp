@@ -7,6 +7,8 @@ const std::vector<PassRow> &passTable() {
   static const std::vector<PassRow> table = {
       {"InferType", "infers all types anew after a change of the inputs", createInferTypePass},
       {"SimplifyExpr", "removes identities, joins reshapes, transposes and casts", createSimplifyExprPass},
+      {"RecogniseLayerNorm", "layer normalisation written out by the exporter to one operator",
+       createRecogniseLayerNormPass},
       {"FoldExplicitPadding", "makes nn.pad part of the convolution or pooling behind it",
        createFoldExplicitPaddingPass},
       {"FoldConstant", "evaluates operators on constants", createFoldConstantPass},
@@ -40,9 +42,9 @@ std::vector<std::string> passNames() {
 }
 
 std::vector<std::string> defaultPipeline() {
-  return {"InferType",     "SimplifyExpr",        "FoldConstant",     "SimplifyInference",
-          "FoldScaleAxis", "FoldExplicitPadding", "ConvertLayout",    "Legalize",
-          "ToFP16",        "FoldConstant",        "FuseConvAddBnRelu"};
+  return {"InferType",         "SimplifyExpr",  "FoldConstant",        "RecogniseLayerNorm",
+          "SimplifyInference", "FoldScaleAxis", "FoldExplicitPadding", "ConvertLayout",
+          "Legalize",          "ToFP16",        "FoldConstant",        "FuseConvAddBnRelu"};
 }
 
 void registerPasses() {

@@ -30,6 +30,7 @@ std::unique_ptr<mlir::Pass> createSimplifyInferencePass();
 std::unique_ptr<mlir::Pass> createFoldScaleAxisPass();
 std::unique_ptr<mlir::Pass> createConvertLayoutPass();
 std::unique_ptr<mlir::Pass> createLegalizePass();
+std::unique_ptr<mlir::Pass> createRecogniseLayerNormPass();
 std::unique_ptr<mlir::Pass> createToFP16Pass();
 std::unique_ptr<mlir::Pass> createFuseConvAddBnReluPass();
 std::unique_ptr<mlir::Pass> createOutlinePrimitivesPass();

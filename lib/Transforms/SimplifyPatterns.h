@@ -8,6 +8,8 @@ namespace tensorturbo::relay {
 void populateSimplifyPatterns(mlir::RewritePatternSet &patterns);
 /// Transposes move behind the operators that follow them, where that costs no new transpose.
 void populateSinkPatterns(mlir::RewritePatternSet &patterns);
+/// Normalisation over the map by operators that the NPU has.
+void populateNormPatterns(mlir::RewritePatternSet &patterns);
 /// Discardable attributes (placement ...) of an operator for the one that replaces it.
 void copyDiscardable(Operation *from, Value to);
 

@@ -72,17 +72,19 @@ template <typename Op> static bool axesOf(Op op, Reduction &r, std::string &why)
 }
 
 template <typename Op> static bool mapOf(Op op, Reduction &r, std::string &why) {
-  if (op.getLayout() != "NHWC") {
-    why = "layout must be NHWC, got " + op.getLayout().str();
+  StringRef layout = op.getLayout();
+  if (layout != "NHWC" && layout != "NCHW") {
+    why = "layout must be NHWC or NCHW, got " + layout.str();
     return false;
   }
-  ArrayRef<int64_t> out = shapeOf(op.getResult());
-  if (out[1] != 1 || out[2] != 1) {
-    why = "output size must be 1 x 1, got " + shapeText(out.slice(1, 2));
+  int64_t first = layout == "NHWC" ? 1 : 2;
+  ArrayRef<int64_t> out = shapeOf(op.getResult()).slice(static_cast<size_t>(first), 2);
+  if (out[0] != 1 || out[1] != 1) {
+    why = "output size must be 1 x 1, got " + shapeText(out);
     return false;
   }
   r.input = op.getData();
-  split(r, shapeOf(r.input), 1, 2);
+  split(r, shapeOf(r.input), first, first + 1);
   return true;
 }
 

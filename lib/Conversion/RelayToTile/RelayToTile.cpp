@@ -9,7 +9,7 @@ using namespace tensorturbo::tile;
 
 /// In order of preference: the first family that handles an operator gets it.
 static const Family *const families[] = {&convFamily,   &matmulFamily, &elementwiseFamily, &poolFamily,
-                                         &reduceFamily, &moveFamily,   &transposeFamily};
+                                         &reduceFamily, &normFamily,   &moveFamily,        &transposeFamily};
 
 static const Family *familyOf(Operation *op) {
   for (const Family *f : families)

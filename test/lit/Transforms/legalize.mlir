@@ -60,3 +60,31 @@ func.func @adaptive(%x: tensor<1x6x4x2xf32>) -> (tensor<1x3x1x2xf32>, tensor<1x1
   %2 = relay.nn.adaptive_avg_pool2d %x {output_size = array<i64: 4, 4>, layout = "NHWC"} : (tensor<1x6x4x2xf32>) -> tensor<1x4x4x2xf32>
   return %0, %1, %2 : tensor<1x3x1x2xf32>, tensor<1x1x1x2xf32>, tensor<1x4x4x2xf32>
 }
+
+// Groups of two channels: means over the map, then over the group by a product with a constant matrix.
+// CHECK-LABEL: func.func @group_norm
+// CHECK: %[[M:.*]] = relay.mean %[[X:.*]] {axis = array<i64: 1, 2>, keepdims = true}
+// CHECK: %[[F:.*]] = relay.reshape %[[M]] {{.*}} -> tensor<2x4xf32>
+// CHECK: %[[D:.*]] = relay.nn.dense %[[F]]
+// CHECK: %[[R:.*]] = relay.reshape %[[D]] {{.*}} -> tensor<2x1x1x4xf32>
+// CHECK: relay.subtract %[[X]], %[[R]]
+// CHECK: relay.rsqrt
+// CHECK-NOT: group_norm
+func.func @group_norm(%x: tensor<2x3x3x4xf32>) -> tensor<2x3x3x4xf32> {
+  %gamma = relay.constant dense<2.0> : tensor<4xf32>
+  %beta = relay.constant dense<0.5> : tensor<4xf32>
+  %0 = relay.nn.group_norm %x, %gamma, %beta {num_groups = 2 : i64, axis = 3 : i64} : (tensor<2x3x3x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x3x3x4xf32>
+  return %0 : tensor<2x3x3x4xf32>
+}
+
+// Single channels need no matrix; the axis may be the second.
+// CHECK-LABEL: func.func @instance_norm
+// CHECK: relay.mean %{{.*}} {axis = array<i64: 2>, keepdims = true}
+// CHECK-NOT: relay.nn.dense
+// CHECK: relay.rsqrt
+func.func @instance_norm(%x: tensor<2x4x9xf32>) -> tensor<2x4x9xf32> {
+  %gamma = relay.constant dense<2.0> : tensor<4xf32>
+  %beta = relay.constant dense<0.5> : tensor<4xf32>
+  %0 = relay.nn.instance_norm %x, %gamma, %beta : (tensor<2x4x9xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x9xf32>
+  return %0 : tensor<2x4x9xf32>
+}
