@@ -223,15 +223,39 @@ template <typename Op> struct UnpackAdaptivePool : mlir::OpRewritePattern<Op> {
   }
 };
 
+/// Indices counted from the end, written out by the importer: the kernel does that itself.
+struct TakeFromEnd : mlir::OpRewritePattern<TakeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TakeOp op, PatternRewriter &rewriter) const override {
+    auto where = op.getIndices().getDefiningOp<WhereOp>();
+    if (!where || op.getMode() != "clip" || !op.getAxis() || op.getBatchDims() != 0)
+      return failure();
+    Value index = where.getY();
+    auto negative = where.getCondition().getDefiningOp<LessOp>();
+    auto shifted = where.getX().getDefiningOp<AddOp>();
+    ArrayRef<int64_t> shape = shapeOf(op.getData());
+    int64_t extent = shape[normalizeAxis(*op.getAxis(), shape.size())];
+    if (!negative || negative.getLhs() != index || scalarOf(negative.getRhs()) != 0.0 || !shifted ||
+        shifted.getLhs() != index || scalarOf(shifted.getRhs()) != double(extent) ||
+        index.getType() != where.getType())
+      return failure();
+    return replace(
+        rewriter, op,
+        build(rewriter, op.getLoc(), "take", {op.getData(), index},
+              {rewriter.getNamedAttr("axis", op->getAttr("axis")), text(rewriter, "mode", "fast")}));
+  }
+};
+
 struct Legalize : RelayPass<Legalize> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Legalize)
   static constexpr llvm::StringLiteral passName = "Legalize";
 
   void runOnOperation() override {
     mlir::RewritePatternSet patterns(&getContext());
-    patterns.add<UnpackConvTranspose, UnpackResize, UnpackUpsampling, UnpackDepthToSpace, UnpackSpaceToDepth,
-                 UnpackAdaptivePool<AdaptiveAvgPool2DOp>, UnpackAdaptivePool<AdaptiveMaxPool2DOp>>(
-        &getContext());
+    patterns
+        .add<UnpackConvTranspose, UnpackResize, UnpackUpsampling, UnpackDepthToSpace, UnpackSpaceToDepth,
+             TakeFromEnd, UnpackAdaptivePool<AdaptiveAvgPool2DOp>, UnpackAdaptivePool<AdaptiveMaxPool2DOp>>(
+            &getContext());
     populateNormPatterns(patterns);
     if (mlir::failed(applyPatterns(getOperation(), std::move(patterns))))
       signalPassFailure();

@@ -85,50 +85,41 @@ static UnaryFunction reciprocal() {
   return {"reciprocal", [](double x) { return 1.0 / x; }};
 }
 
-/// How a smaller tensor repeats in a result of rows of channels: [..., 1], or [..., 1, ..., 1, channels].
-static std::optional<RepeatedOperand> repetitionOf(ArrayRef<int64_t> shape, ArrayRef<int64_t> result) {
-  if (result.empty() || shape.size() > result.size() || product(result) == 0)
+std::optional<RepeatedOperand> tile::repetitionOf(ArrayRef<int64_t> shape, ArrayRef<int64_t> result) {
+  if (shape.size() > result.size())
     return std::nullopt;
-  SmallVector<int64_t> own(result.size() - shape.size(), 1);
-  own.append(shape.begin(), shape.end());
-  size_t last = result.size() - 1;
   RepeatedOperand r;
-  r.elements = product(own);
-  r.perRow = own[last] == 1 && result[last] != 1;
-  if (r.perRow)
-    return r.elements == product(result.drop_back()) ? std::optional(r) : std::nullopt;
-  if (own[last] != result[last])
-    return std::nullopt;
-  // Leading axes are the result's, those between them and the channels are 1.
-  size_t axis = 0;
-  while (axis < last && own[axis] == result[axis])
-    ++axis;
-  for (size_t i = axis; i < last; ++i) {
-    if (own[i] != 1)
+  r.shape.assign(result.size() - shape.size(), 1);
+  r.shape.append(shape.begin(), shape.end());
+  r.elements = product(shape);
+  for (auto [own, whole] : llvm::zip_equal(r.shape, result))
+    if (own != 1 && own != whole)
       return std::nullopt;
-    r.period *= result[i];
-  }
   return r;
 }
 
 /// A kernel keeps repeated operands in LLB whole.
 static constexpr int64_t largestRepeated = int64_t(1) << 19;
 
+std::string tile::whyNotRepeated(const RepeatedOperand &operand) {
+  if (operand.elements <= largestRepeated)
+    return "";
+  return "a tensor that is repeated must have at most " + std::to_string(largestRepeated) +
+         " elements, got " + shapeText(operand.shape);
+}
+
 bool ElementwiseChain::appendRepeated(Operation *op, Value other, ElementwiseStep step, std::string &why) {
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
   auto argument = dyn_cast<BlockArgument>(other);
   auto operand = repetitionOf(shapeOf(other), shape);
   if (!operand || !mayRepeat || (!argument && !anyOperand)) {
-    why = "operands of " + op->getName().getStringRef().str() +
-          " must have equal shapes, or one of them a single element or row for each row, got " +
+    why = "operands of " + op->getName().getStringRef().str() + " must have equal shapes here, got " +
           shapeText(shapeOf(other)) + " and " + shapeText(shape);
     return false;
   }
-  if (operand->elements > largestRepeated) {
-    why = "a tensor that is repeated must have at most " + std::to_string(largestRepeated) +
-          " elements, got " + shapeText(shapeOf(other));
+  why = whyNotRepeated(*operand);
+  if (!why.empty())
     return false;
-  }
   operand->argument = argument && !anyOperand ? argument.getArgNumber() : 0;
   bool divide = isa<relay::DivideOp>(op);
   step.tensor = repeated.size();
@@ -358,8 +349,12 @@ std::string ElementwiseChain::whyNot(Operation *op) {
 }
 
 bool ElementwiseChain::perChannel() const {
-  return !repeated.empty() ||
-         llvm::any_of(steps, [](const ElementwiseStep &s) { return s.kind == Kind::Vector; });
+  return llvm::any_of(steps, [](const ElementwiseStep &s) { return s.kind == Kind::Vector; });
+}
+
+bool ElementwiseChain::overwritesRepeated(size_t i) const {
+  return llvm::any_of(
+      steps, [&](const ElementwiseStep &s) { return s.kind == Kind::LookupRepeated && s.tensor == i; });
 }
 
 bool ElementwiseChain::inverted(size_t tensor) const {
@@ -445,7 +440,7 @@ void ElementwiseChain::prepare(KernelBuilder &kb, ConstantPool &pool) {
 
 void ElementwiseChain::emit(KernelBuilder &kb, Value dst, Value dstStride, Value src, Value srcStride,
                             Value rows, Value columns, Value firstChannel, ArrayRef<Value> tensorTiles,
-                            Value tensorStride, ArrayRef<Value> repeatedTiles) const {
+                            Value tensorStride, ArrayRef<RepeatedTile> repeatedTiles) const {
   OpBuilder &b = kb.builder();
   Location loc = kb.location();
   if (steps.empty()) {
@@ -479,15 +474,21 @@ void ElementwiseChain::emit(KernelBuilder &kb, Value dst, Value dstStride, Value
       break;
     }
     case Kind::Repeated: {
-      Axis axis = repeated[s.tensor].perRow ? Axis::rows : Axis::columns;
-      BinaryVectorOp::create(b, loc, s.op, axis, to, src, repeatedTiles[s.tensor], rows, columns, toStride,
-                             srcStride);
+      auto [form, tile] = repeatedTiles[s.tensor];
+      if (form == RepeatedTile::Form::Matrix) {
+        BinaryOp::create(b, loc, s.op, to, src, tile, rows, columns, toStride, srcStride, kb.constant(0));
+        break;
+      }
+      Axis axis = form == RepeatedTile::Form::PerRow ? Axis::rows : Axis::columns;
+      BinaryVectorOp::create(b, loc, s.op, axis, to, src, tile, rows, columns, toStride, srcStride);
       break;
     }
     case Kind::LookupRepeated: {
-      Value vector = repeatedTiles[s.tensor], one = kb.constant(1), zero = kb.constant(0);
-      LookupOp::create(b, loc, vector, vector, kb.view(buffers[i]), one,
-                       repeated[s.tensor].perRow ? rows : columns, zero, zero);
+      auto [form, tile] = repeatedTiles[s.tensor];
+      Value zero = kb.constant(0), one = kb.constant(1);
+      LookupOp::create(b, loc, tile, tile, kb.view(buffers[i]),
+                       form == RepeatedTile::Form::Matrix ? rows : one,
+                       form == RepeatedTile::Form::PerRow ? rows : columns, zero, zero);
       break;
     }
     case Kind::Lookup:

@@ -32,13 +32,23 @@ struct TensorOperand {
   std::vector<float> constant;
 };
 
-/// A computed tensor that is smaller than the result, which is seen as a matrix of rows of channels.
+/// A computed tensor that is smaller than the result.
 struct RepeatedOperand {
   unsigned argument = 0;
-  /// One element for each row (the last axis is 1); otherwise one row for every `period` rows of the result.
-  bool perRow = false;
-  int64_t period = 1;
+  /// Its shape with ones in front, one extent for each axis of the result.
+  llvm::SmallVector<int64_t> shape;
   int64_t elements = 0;
+};
+
+/// The smaller tensor's extents for each axis of the result, if it broadcasts to it; nothing else is set.
+std::optional<RepeatedOperand> repetitionOf(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> result);
+/// Why a smaller tensor of this many elements cannot be repeated; empty if it can.
+std::string whyNotRepeated(const RepeatedOperand &operand);
+
+/// What of a repeated operand a tile needs in L1: one element for each column, one for each row, or a matrix.
+struct RepeatedTile {
+  enum class Form { PerColumn, PerRow, Matrix } form;
+  mlir::Value tile;
 };
 
 class ElementwiseChain {
@@ -51,7 +61,7 @@ public:
   /// Why a single operator of main cannot be a step; empty if it can.
   static std::string whyNot(mlir::Operation *op);
 
-  /// Whether a step needs to know the channel of a column.
+  /// Whether a step needs to know the channel (last axis) of a column.
   bool perChannel() const;
   /// Tensors of the result's shape that steps read, in order of use, each once.
   size_t tensorCount() const { return tensors.size(); }
@@ -61,6 +71,8 @@ public:
   /// How many of them lie in DDR.
   int64_t tensorsInDdr(const std::vector<TensorRef> &inputs) const;
   llvm::ArrayRef<RepeatedOperand> repeatedOperands() const { return repeated; }
+  /// Whether the elements of a repeated operand are overwritten in L1.
+  bool overwritesRepeated(size_t i) const;
   /// Bytes of L1 that tables and vectors need.
   int64_t l1Bytes() const;
   bool empty() const { return steps.empty(); }
@@ -69,13 +81,13 @@ public:
   void prepare(KernelBuilder &kb, ConstantPool &pool);
 
   /// Computes rows x columns elements from `src` to `dst`; strides in bytes. `tensorTiles[i]` points to the
-  /// tile of tensor `i` in L1 with `tensorStride`, `repeatedTiles[i]` to the elements of repeated operand `i`
-  /// that the rows need. `firstChannel` is the channel of column 0. `src` is overwritten if there is more
+  /// tile of tensor `i` in L1 with `tensorStride`, `repeatedTiles[i]` to what the rows need of repeated
+  /// operand `i`, dense. `firstChannel` is the channel of column 0. `src` is overwritten if there is more
   /// than one step.
   void emit(KernelBuilder &kb, mlir::Value dst, mlir::Value dstStride, mlir::Value src, mlir::Value srcStride,
             mlir::Value rows, mlir::Value columns, mlir::Value firstChannel,
             llvm::ArrayRef<mlir::Value> tensorTiles, mlir::Value tensorStride,
-            llvm::ArrayRef<mlir::Value> repeatedTiles = {}) const;
+            llvm::ArrayRef<RepeatedTile> repeatedTiles = {}) const;
 
 private:
   std::vector<ElementwiseStep> steps;

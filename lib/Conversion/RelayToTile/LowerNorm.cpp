@@ -1,6 +1,7 @@
 // Layer normalisation over the last axis: bands of rows through L1, in two buffers.
 //
-//   mean -> x - mean -> variance -> times 1/sqrt(variance + epsilon) -> times gamma, plus beta
+//   mean -> x - mean -> what is left of the mean, likewise -> variance -> times 1/sqrt(variance + epsilon) ->
+//   times gamma, plus beta
 //
 // Squares are taken of (x - mean) / 4 so that deviations up to 1023 stay in range.
 #include "Conversion/RelayToTile/Lowerings.h"
@@ -67,15 +68,18 @@ public:
     gamma = bring(pool, gammaValues, "gamma");
     beta = bring(pool, betaValues, "beta");
     scratch = kb.alloc(MemoryLevel::L1, rows * columns * halfBytes, "squares");
-    mean = kb.alloc(MemoryLevel::L1, rows * halfBytes, "mean");
-    variance = kb.alloc(MemoryLevel::L1, rows * halfBytes, "variance");
-    inverse = kb.alloc(MemoryLevel::L1, rows * halfBytes, "inverse");
+    mean = kb.alloc(MemoryLevel::L1, 2 * rows * halfBytes, "mean");
+    variance = kb.alloc(MemoryLevel::L1, 2 * rows * halfBytes, "variance");
+    inverse = kb.alloc(MemoryLevel::L1, 2 * rows * halfBytes, "inverse");
   }
 
   /// The rows at `x`, in place.
   void emit(L1Matrix x, Value rows) {
     L1Matrix squares{scratch, kb.constant(0)};
     Value data = kb.view(x.buffer, x.offset), square = kb.view(scratch);
+    sumRows(kb, kb.view(mean), x, squares, rows, columns, 1.0f / float(columns));
+    vector(BinaryKind::sub, Axis::rows, data, mean, rows);
+    // What rounding left of the mean matters where the mean is much larger than the deviations.
     sumRows(kb, kb.view(mean), x, squares, rows, columns, 1.0f / float(columns));
     vector(BinaryKind::sub, Axis::rows, data, mean, rows);
     Value width = kb.constant(columns), zero = kb.constant(0);
@@ -111,30 +115,38 @@ private:
   }
 
   /// inverse = 1 / sqrt(variance + epsilon). The chip's root and reciprocal are off by some 0.1 %; a Newton
-  /// step y (3 - v y y) / 2, multiplied in an order that stays in range, brings that to the last place.
+  /// step y (3 - v y y) / 2, multiplied in an order that stays in range, brings that to the last place. They
+  /// fail below the normal halves, so v is the product of what it has below 1/16, times 1024, and above.
   void inverseRoot(Value rows) {
-    Value zero = kb.constant(0), one = kb.constant(1), v = kb.view(variance), y = kb.view(inverse),
-          t = kb.view(mean);
-    auto scalar = [&](BinaryKind kind, Value x, float value) {
+    Value zero = kb.constant(0), one = kb.constant(1), both = kb.mul(rows, 2),
+          second = kb.mul(rows, halfBytes);
+    Value v = kb.view(variance), y = kb.view(inverse), t = kb.view(mean);
+    auto scalar = [&](BinaryKind kind, Value to, Value from, float value, Value count) {
       float h = numerics::halfToFloat(numerics::roundToHalf(value));
-      BinaryScalarOp::create(b, loc, kind, llvm::APFloat(h), x, x, one, rows, zero, zero);
+      BinaryScalarOp::create(b, loc, kind, llvm::APFloat(h), to, from, one, count, zero, zero);
     };
     auto unary = [&](UnaryKind kind, Value to, Value from) {
-      UnaryOp::create(b, loc, kind, to, from, one, rows, zero, zero);
+      UnaryOp::create(b, loc, kind, to, from, one, both, zero, zero);
     };
-    auto times = [&](Value to, Value x, Value z) {
-      BinaryOp::create(b, loc, BinaryKind::mul, to, x, z, one, rows, zero, zero, zero);
+    auto times = [&](Value to, Value x, Value z, Value count) {
+      BinaryOp::create(b, loc, BinaryKind::mul, to, x, z, one, count, zero, zero, zero);
     };
-    scalar(BinaryKind::add, v, epsilon);
+    scalar(BinaryKind::add, v, v, epsilon, rows);
     // The smallest half above zero: rows of equal elements give zeros, as with any epsilon.
-    scalar(BinaryKind::max, v, 0x1p-24f);
+    scalar(BinaryKind::max, v, v, 0x1p-24f, rows);
+    scalar(BinaryKind::max, kb.view(variance, second), v, 0.0625f, rows);
+    scalar(BinaryKind::min, v, v, 0.0625f, rows);
+    scalar(BinaryKind::mul, v, v, 1024.0f, rows);
     unary(UnaryKind::sqrt, t, v);
     unary(UnaryKind::reciprocal, y, t);
-    times(t, v, y);
-    times(t, t, y);
-    scalar(BinaryKind::mul, t, -0.5f);
-    scalar(BinaryKind::add, t, 1.5f);
-    times(y, y, t);
+    times(t, v, y, both);
+    times(t, t, y, both);
+    scalar(BinaryKind::mul, t, t, -0.5f, both);
+    scalar(BinaryKind::add, t, t, 1.5f, both);
+    times(y, y, t, both);
+    // 1/sqrt(1024 low) * 1/sqrt(high), where one of low and high is 1/16: times 32 and by 4.
+    times(y, y, kb.view(inverse, second), rows);
+    scalar(BinaryKind::mul, y, y, 8.0f, rows);
   }
 
   KernelBuilder &kb;

@@ -6,6 +6,7 @@
 //               is faster than one long chain and loses less.
 //   inner > 1:  a matrix reduced x inner for each outer index, one result per column.
 #include "Conversion/RelayToTile/Lowerings.h"
+#include "Conversion/RelayToTile/PairwiseSums.h"
 #include "Conversion/RelayToTile/SpatialNest.h"
 #include "Dialect/Relay/Relay.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -138,7 +139,7 @@ static constexpr int64_t l1Room = 0x140000 - tableBytes - 4096;
 
 /// Columns of a tile for inner > 1: a divisor of `inner` so that the matrix fits L1.
 static int64_t tileColumns(const Reduction &r, int ncore) {
-  int64_t copies = r.isSoftmax() ? 3 : 1, best = 0;
+  int64_t copies = r.isSoftmax() ? 3 : 2, best = 0;
   for (int64_t c = 1; c <= std::min<int64_t>(r.inner, 1024); ++c)
     if (r.inner % c == 0 && (r.reduced * copies + 6) * c * halfBytes + 1024 <= l1Room)
       if (c <= 64 || ceilDiv(r.inner, c) * r.outer >= ncore)
@@ -151,7 +152,7 @@ static std::string whyNotReduce(Operation *op, int ncore) {
   auto r = reductionOf(op, why);
   if (!r)
     return why;
-  if (r->inner == 1 && (r->reduced > maxStride / halfBytes || r->reduced * 3 * halfBytes > l1Room))
+  if (r->inner == 1 && (r->reduced > maxStride / halfBytes || r->reduced * 4 * halfBytes > l1Room))
     return "at most 32767 elements can be reduced to one, got " + std::to_string(r->reduced);
   if (r->inner > 1) {
     if (r->reduced > maxExtent || r->inner > maxStride / halfBytes || tileColumns(*r, ncore) == 0)
@@ -176,8 +177,7 @@ public:
 
   /// Scratch for `rows` x `columns` at most; `results` values at most.
   void allocate(int64_t rows, int64_t columns, int64_t results) {
-    if (r.isSoftmax() || r.inner == 1)
-      scratch = kb.alloc(MemoryLevel::L1, rows * columns * halfBytes, "scratch");
+    scratch = kb.alloc(MemoryLevel::L1, rows * columns * halfBytes, "scratch");
     if (!r.isSoftmax())
       return;
     most = kb.alloc(MemoryLevel::L1, results * halfBytes, "max");
@@ -198,45 +198,47 @@ public:
     kb.loadLinear(table, kb.constant(0), llb, kb.constant(0), kb.constant(tableBytes / 2), tableBytes / 2);
   }
 
-  /// Plain reductions: result vector at `dst`. `columnCount` is the static width.
-  void reduce(Value dst, Value x, Value rows, Value columns, int64_t columnCount) {
+  /// Plain reductions: result vector at `dst`. `rowCount` and `columnCount` are static where the fold runs
+  /// along them. x may be overwritten.
+  void reduce(Value dst, L1Matrix x, Value rows, Value columns, int64_t rowCount, int64_t columnCount) {
     bool adds = r.fold == Fold::Sum || r.fold == Fold::Mean;
     float scale = r.fold == Fold::Mean ? 1.0f / float(r.reduced) : 1.0f;
     if (adds && axis() == Axis::rows)
-      return sumRows(kb.view(dst), kb.view(x), rows, columnCount, scale);
-    ReduceKind kind = adds ? ReduceKind::sum : r.fold == Fold::Max ? ReduceKind::max : ReduceKind::min;
-    FloatAttr factor = adds && scale != 1.0f ? b.getF32FloatAttr(scale) : FloatAttr();
-    ReduceOp::create(b, loc, kind, axis(), kb.view(dst), kb.view(x), rows, columns, kb.constant(0),
-                     kb.constant(0), factor);
+      return sumRows(kb, dst, x, {scratch, kb.constant(0)}, rows, columnCount, scale);
+    if (adds)
+      return sumColumns(kb, dst, x, x, rowCount, columns, scale);
+    ReduceOp::create(b, loc, r.fold == Fold::Max ? ReduceKind::max : ReduceKind::min, axis(), dst,
+                     kb.view(x.buffer, x.offset), rows, columns, kb.constant(0), kb.constant(0), FloatAttr());
   }
 
-  /// x becomes its softmax, in place.
-  void softmax(Value x, Value rows, Value columns, Value results, int64_t columnCount) {
-    Value zero = kb.constant(0);
-    auto vector = [&](BinaryKind kind, Value dst, Value v) {
-      BinaryVectorOp::create(b, loc, kind, axis(), kb.view(dst), kb.view(dst), kb.view(v), rows, columns,
-                             zero, zero);
+  /// The matrix becomes its softmax, in place.
+  void softmax(L1Matrix matrix, Value rows, Value columns, Value results, int64_t columnCount) {
+    Value zero = kb.constant(0), x = kb.view(matrix.buffer, matrix.offset);
+    L1Matrix exponentials{scratch, zero};
+    auto vector = [&](BinaryKind kind, Value v) {
+      BinaryVectorOp::create(b, loc, kind, axis(), x, x, kb.view(v), rows, columns, zero, zero);
     };
     auto each = [&](BinaryKind kind, Value dst, Value lhs, Value rhs) {
       BinaryOp::create(b, loc, kind, kb.view(dst), kb.view(lhs), kb.view(rhs), kb.constant(1), results, zero,
                        zero, zero);
     };
-    ReduceOp::create(b, loc, ReduceKind::max, axis(), kb.view(most), kb.view(x), rows, columns, zero, zero,
+    ReduceOp::create(b, loc, ReduceKind::max, axis(), kb.view(most), x, rows, columns, zero, zero,
                      FloatAttr());
-    vector(BinaryKind::sub, x, most);
-    UnaryOp::create(b, loc, UnaryKind::exp, kb.view(scratch), kb.view(x), rows, columns, zero, zero);
+    vector(BinaryKind::sub, most);
+    UnaryOp::create(b, loc, UnaryKind::exp, kb.view(scratch), x, rows, columns, zero, zero);
     bool log = r.fold == Fold::LogSoftmax;
-    if (!log)
-      UnaryOp::create(b, loc, UnaryKind::copy, kb.view(x), kb.view(scratch), rows, columns, zero, zero);
+    // The sum overwrites the exponentials where it needs room.
+    bool overwrites = axis() == Axis::rows ? columnCount > 64 : r.reduced > 16;
+    if (!log && overwrites)
+      UnaryOp::create(b, loc, UnaryKind::copy, x, kb.view(scratch), rows, columns, zero, zero);
     if (axis() == Axis::rows)
-      sumRows(kb.view(sum), kb.view(scratch), rows, columnCount, 1.0f, /*inPlace=*/true);
+      sumRows(kb, kb.view(sum), exponentials, exponentials, rows, columnCount, 1.0f);
     else
-      ReduceOp::create(b, loc, ReduceKind::sum, axis(), kb.view(sum), kb.view(scratch), rows, columns, zero,
-                       zero, FloatAttr());
+      sumColumns(kb, kb.view(sum), exponentials, exponentials, r.reduced, columns, 1.0f);
     if (log) {
       LookupOp::create(b, loc, kb.view(sum), kb.view(sum), kb.view(table), kb.constant(1), results, zero,
                        zero);
-      return vector(BinaryKind::sub, x, sum);
+      return vector(BinaryKind::sub, sum);
     }
     // The chip's reciprocal is off by up to 0.5 %; one Newton step r(2 - xr) brings it to 0.1 %.
     UnaryOp::create(b, loc, UnaryKind::reciprocal, kb.view(most), kb.view(sum), kb.constant(1), results, zero,
@@ -249,36 +251,11 @@ public:
     scalar(BinaryKind::mul, -1.0f);
     scalar(BinaryKind::add, 2.0f);
     each(BinaryKind::mul, most, most, correction);
-    vector(BinaryKind::mul, x, most);
+    BinaryVectorOp::create(b, loc, BinaryKind::mul, axis(), x, overwrites ? x : kb.view(scratch),
+                           kb.view(most), rows, columns, zero, zero);
   }
 
 private:
-  /// Sum of each dense row of `width` elements, by halving.
-  void sumRows(Value dst, Value x, Value rows, int64_t width, float scale, bool inPlace = false) {
-    Value zero = kb.constant(0), stride = kb.constant(width * halfBytes);
-    Value from = x, work = inPlace ? x : kb.view(scratch);
-    if (!inPlace && (scale != 1.0f || (width > 64 && width % 2 == 0))) {
-      BinaryScalarOp::create(b, loc, BinaryKind::mul, llvm::APFloat(scale), work, x, rows, kb.constant(width),
-                             stride, stride);
-      from = work;
-    }
-    int64_t left = width;
-    while (left > 64 && left % 2 == 0) {
-      left /= 2;
-      Value upper = viewAfter(work, left * halfBytes);
-      BinaryOp::create(b, loc, BinaryKind::add, work, work, upper, rows, kb.constant(left), stride, stride,
-                       stride);
-    }
-    ReduceOp::create(b, loc, ReduceKind::sum, Axis::rows, dst, from, rows, kb.constant(left), zero, stride,
-                     FloatAttr());
-  }
-
-  /// The place `bytes` behind a pointer that a view made.
-  Value viewAfter(Value pointer, int64_t bytes) {
-    auto view = pointer.getDefiningOp<ViewOp>();
-    return kb.view(view.getBuffer(), kb.add(view.getOffset(), kb.constant(bytes)));
-  }
-
   KernelBuilder &kb;
   OpBuilder &b;
   Location loc;
@@ -287,32 +264,45 @@ private:
 };
 } // namespace
 
+static int64_t slotOf(int64_t bytes) {
+  return ceilDiv(bytes, 64) * 64;
+}
+
 static void emitRows(KernelBuilder &kb, const Reduction &r, SpatialNest &nest, FoldEmitter &fold,
                      int64_t rows) {
-  int64_t results = rows, columns = r.reduced;
-  Value x = kb.alloc(MemoryLevel::L1, rows * columns * halfBytes, "rows");
-  Value out = kb.alloc(MemoryLevel::L1, results * halfBytes, "results");
-  fold.allocate(rows, columns, results);
+  int64_t columns = r.reduced, tile = slotOf(rows * columns * halfBytes), results = slotOf(rows * halfBytes);
+  Value x = kb.alloc(MemoryLevel::L1, 2 * tile, "rows");
+  Value out = r.isSoftmax() ? Value() : kb.alloc(MemoryLevel::L1, 2 * results, "results");
+  fold.allocate(rows, columns, rows);
   nest.forEachChunk([&] {
-    nest.forEachTile(rows, kb.coreId(), kb.cores(), [&](const SpatialTile &t) {
-      Value zero = kb.constant(0), count = kb.mul(t.outRows, columns);
-      kb.loadLinear(x, zero, nest.inputLlb(), t.inOffset, count, rows * columns);
-      if (r.isSoftmax()) {
-        fold.softmax(x, t.outRows, kb.constant(columns), t.outRows, columns);
-        kb.storeLinear(nest.outputLlb(), t.outOffset, x, zero, count, rows * columns);
-      } else {
-        fold.reduce(out, x, t.outRows, kb.constant(columns), columns);
-        kb.storeLinear(nest.outputLlb(), t.outOffset, out, zero, t.outRows, rows);
-      }
-    });
+    nest.forEachTilePipelined(
+        rows, kb.coreId(), kb.cores(),
+        [&](const SpatialTile &t, Value slot) {
+          kb.loadLinear(x, kb.mul(slot, tile), nest.inputLlb(), t.inOffset, kb.mul(t.outRows, columns),
+                        rows * columns);
+        },
+        [] {},
+        [&](const SpatialTile &t, Value slot) {
+          Value at = kb.mul(slot, tile);
+          if (r.isSoftmax()) {
+            fold.softmax({x, at}, t.outRows, kb.constant(columns), t.outRows, columns);
+            kb.storeLinear(nest.outputLlb(), t.outOffset, x, at, kb.mul(t.outRows, columns), rows * columns);
+          } else {
+            Value to = kb.mul(slot, results);
+            fold.reduce(kb.view(out, to), {x, at}, t.outRows, kb.constant(columns), rows, columns);
+            kb.storeLinear(nest.outputLlb(), t.outOffset, out, to, t.outRows, rows);
+          }
+        });
   });
 }
 
 static void emitColumns(KernelBuilder &kb, const Reduction &r, SpatialNest &nest, FoldEmitter &fold,
                         int64_t columns) {
-  Value x = kb.alloc(MemoryLevel::L1, r.reduced * columns * halfBytes, "matrix");
-  Value out = kb.alloc(MemoryLevel::L1, columns * halfBytes, "results");
-  fold.allocate(r.reduced, columns, columns);
+  int64_t tile = slotOf(r.reduced * columns * halfBytes), results = slotOf(columns * halfBytes);
+  Value x = kb.alloc(MemoryLevel::L1, 2 * tile, "matrix");
+  Value out = r.isSoftmax() ? Value() : kb.alloc(MemoryLevel::L1, 2 * results, "results");
+  if (r.isSoftmax())
+    fold.allocate(r.reduced, columns, columns);
   int64_t blocks = r.inner / columns;
   // Cores share out the column blocks first, then the matrices.
   int64_t coreBlocks = 1;
@@ -321,21 +311,29 @@ static void emitColumns(KernelBuilder &kb, const Reduction &r, SpatialNest &nest
   nest.forEachChunk([&] {
     Value coreBlock = kb.rem(kb.coreId(), kb.constant(coreBlocks)),
           coreRow = kb.div(kb.coreId(), kb.constant(coreBlocks));
+    Value rows = kb.constant(r.reduced), width = kb.constant(columns),
+          stride = kb.constant(r.inner * halfBytes);
     kb.loop(coreBlock, kb.constant(blocks), kb.constant(coreBlocks), [&](Value block) {
-      Value offset = kb.mul(block, columns * halfBytes), stride = kb.constant(r.inner * halfBytes);
+      Value offset = kb.mul(block, columns * halfBytes);
       int64_t tileRows = r.isSoftmax() ? r.reduced : 1;
-      nest.forEachTile(tileRows, coreRow, kb.cores() / coreBlocks, [&](const SpatialTile &t) {
-        Value rows = kb.constant(r.reduced), width = kb.constant(columns);
-        kb.load(kb.view(x), kb.view(nest.inputLlb(), kb.add(t.inOffset, offset)), rows, width, stride);
-        Value to = kb.view(nest.outputLlb(), kb.add(t.outOffset, offset));
-        if (r.isSoftmax()) {
-          fold.softmax(x, rows, width, width, columns);
-          kb.store(to, kb.view(x), rows, width, stride);
-        } else {
-          fold.reduce(out, x, rows, width, columns);
-          kb.store(to, kb.view(out), kb.constant(1), width, kb.constant(0));
-        }
-      });
+      nest.forEachTilePipelined(
+          tileRows, coreRow, kb.cores() / coreBlocks,
+          [&](const SpatialTile &t, Value slot) {
+            kb.load(kb.view(x, kb.mul(slot, tile)), kb.view(nest.inputLlb(), kb.add(t.inOffset, offset)),
+                    rows, width, stride);
+          },
+          [] {},
+          [&](const SpatialTile &t, Value slot) {
+            Value at = kb.mul(slot, tile), to = kb.view(nest.outputLlb(), kb.add(t.outOffset, offset));
+            if (r.isSoftmax()) {
+              fold.softmax({x, at}, rows, width, width, columns);
+              kb.store(to, kb.view(x, at), rows, width, stride);
+            } else {
+              Value result = kb.view(out, kb.mul(slot, results));
+              fold.reduce(result, {x, at}, rows, width, r.reduced, columns);
+              kb.store(to, result, kb.constant(1), width, kb.constant(0));
+            }
+          });
     });
   });
 }
@@ -358,7 +356,7 @@ static bool lowerReduce(Operation *op, const KernelSpec &spec, LoweringContext &
   if (r->inner == 1) {
     int64_t rowBytes = r->reduced * halfBytes;
     int64_t rowsInChunk = chunk->rowsPerChunk ? chunk->rowsPerChunk : w.outHeight;
-    int64_t rows = std::clamp<int64_t>(std::min(l1Room / 3 / (rowBytes + 64), int64_t(65536) / rowBytes + 1),
+    int64_t rows = std::clamp<int64_t>(std::min(l1Room / 4 / (rowBytes + 64), int64_t(32768) / rowBytes + 1),
                                        1, ceilDiv(rowsInChunk, context.ncore));
     emitRows(kb, *r, nest, fold, rows);
   } else {

@@ -8,8 +8,9 @@ using namespace tensorturbo;
 using namespace tensorturbo::tile;
 
 /// In order of preference: the first family that handles an operator gets it.
-static const Family *const families[] = {&convFamily,   &matmulFamily, &elementwiseFamily, &poolFamily,
-                                         &reduceFamily, &normFamily,   &moveFamily,        &transposeFamily};
+static const Family *const families[] = {&convFamily,   &matmulFamily, &elementwiseFamily,
+                                         &gatherFamily, &poolFamily,   &reduceFamily,
+                                         &normFamily,   &moveFamily,   &transposeFamily};
 
 static const Family *familyOf(Operation *op) {
   for (const Family *f : families)
@@ -69,8 +70,18 @@ bool tile::isAlias(Operation *op) {
   return isa<relay::ReshapeOp, relay::SqueezeOp, relay::ExpandDimsOp, relay::BatchFlattenOp>(op);
 }
 
+/// Indices may have an integer type: the scalar core reads them.
+static bool isIndex(Operation *op, Value operand) {
+  auto take = dyn_cast<relay::TakeOp>(op);
+  return take && operand == take.getIndices();
+}
+
 std::string tile::whyNotNpu(Operation *op, int ncore) {
-  for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes())) {
+  SmallVector<Type> types(op->getResultTypes());
+  for (Value operand : op->getOperands())
+    if (!isIndex(op, operand))
+      types.push_back(operand.getType());
+  for (Type type : types) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || !(tensor.getElementType().isF16() || tensor.getElementType().isF32()))
       return "element type must be float16 or float32";

@@ -75,7 +75,8 @@ private:
     OpBuilder b(&getContext());
     b.setInsertionPointToStart(getOperation().getBody());
     GlobalOp::create(b, getOperation().getLoc(), b.getStringAttr(name),
-                     b.getI64IntegerAttr(tensor.getNumElements() * 2), IntegerAttr(), IntegerAttr());
+                     b.getI64IntegerAttr(tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8),
+                     IntegerAttr(), IntegerAttr());
     return {name.str(), inLlb, 0};
   }
 

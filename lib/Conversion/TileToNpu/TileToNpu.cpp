@@ -51,7 +51,7 @@ private:
     return llvm::TypeSwitch<Operation *, bool>(op)
         .Case<GlobalBufferOp, AllocOp, ViewOp, BinaryOp, BinaryVectorOp, BinaryScalarOp, UnaryOp>(
             [&](auto typed) { return lowerOp(typed); })
-        .Case<CoreIdOp, BarrierOp, PrefetchStartOp, PrefetchWaitOp, DmaOp, LoadOp, StoreOp, BroadcastOp,
+        .Case<CoreIdOp, BarrierOp, PrefetchStartOp, PrefetchWaitOp, DmaOp, LoadWordOp, LoadOp, StoreOp, BroadcastOp,
               SendOp, ConvOp, MatmulOp, TransposeOp, LookupOp, FillOp, SpreadOp, ReduceOp, DotOp>(
             [&](auto typed) {
               lowerOp(typed);
@@ -124,6 +124,9 @@ private:
     e.startPrefetch(at(op.getDst()), at(op.getSrc()), int64_t(op.getBytes()));
   }
   void lowerOp(PrefetchWaitOp) { e.waitPrefetch(); }
+  void lowerOp(LoadWordOp op) {
+    op.getValue().replaceAllUsesWith(npu::Load32Op::create(b, op.getLoc(), at(op.getSrc())).getValue());
+  }
   void lowerOp(LoadOp op) {
     e.moveShape(op.getRows(), op.getColumns(), op.getLlbStride());
     e.emit<npu::MovL1LlbOp>(at(op.getDst()), at(op.getSrc()));

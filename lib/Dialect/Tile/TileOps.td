@@ -77,6 +77,12 @@ def Tile_PrefetchWaitOp : Tile_EffectOp<"prefetch_wait"> {
   let summary = "waits for the transfer that prefetch_start began";
   let assemblyFormat = "attr-dict";
 }
+def Tile_LoadWordOp : Tile_EffectOp<"load_word"> {
+  let summary = "the 32-bit word at an address, for the scalar core";
+  let arguments = (ins Tile_PtrShared:$src);
+  let results = (outs I32:$value);
+  let assemblyFormat = "$src attr-dict `:` type($src)";
+}
 class Tile_MoveOp<string mnemonic, Type dstType, Type srcType> : Tile_EffectOp<mnemonic> {
   // `columns` counts 2-byte elements; the stride belongs to the LLB side, the L1 side is dense.
   let arguments = (ins dstType:$dst, srcType:$src, I32:$rows, I32:$columns, I32:$llb_stride);

@@ -43,9 +43,9 @@ func.func private @quotient(%x: tensor<2x20x768xf16>, %m: tensor<2x20x1xf16>) ->
 
 // -----
 
-// A row of channels for each image; 49 rows share it, so that a tile has 1, 7 or 49 of them.
+// A row of channels for each image, in two buffers; 49 rows share it, so that a tile has 1, 7 or 49 of them.
 // CHECK-LABEL: func.func @npu_per_image()
-// CHECK: tile.alloc "repeated" 192 : <L1>
+// CHECK: tile.alloc "repeated" 384 : <L1>
 // CHECK: tile.binary_vector mul columns
 func.func private @per_image(%x: tensor<4x7x7x96xf16>, %s: tensor<4x1x1x96xf16>) -> tensor<4x7x7x96xf16> attributes {relay.primitive} {
   %0 = relay.multiply %s, %x : (tensor<4x1x1x96xf16>, tensor<4x7x7x96xf16>) -> tensor<4x7x7x96xf16>
@@ -73,4 +73,39 @@ func.func private @cube(%x: tensor<64xf16>) -> tensor<64xf16> attributes {relay.
   %three = relay.constant dense<3.0> : tensor<f16>
   %0 = relay.power %x, %three : (tensor<64xf16>, tensor<f16>) -> tensor<64xf16>
   return %0 : tensor<64xf16>
+}
+
+// -----
+
+// A vector needs the last axis for columns: a factor of all rows of a tile is spread over one row.
+// CHECK-LABEL: func.func @npu_per_channel()
+// CHECK: tile.alloc "element" {{[0-9]+}} : <L1>
+// CHECK: tile.spread rows
+// CHECK: tile.binary_vector mul columns
+func.func private @per_channel(%x: tensor<3x6x7x9xf16>, %s: tensor<3x6x1x1xf16>) -> tensor<3x6x7x9xf16> attributes {relay.primitive} {
+  %v = relay.constant dense<2.0> : tensor<9xf16>
+  %0 = relay.multiply %x, %s : (tensor<3x6x7x9xf16>, tensor<3x6x1x1xf16>) -> tensor<3x6x7x9xf16>
+  %1 = relay.add %0, %v : (tensor<3x6x7x9xf16>, tensor<9xf16>) -> tensor<3x6x7x9xf16>
+  return %1 : tensor<3x6x7x9xf16>
+}
+
+// -----
+
+// A matrix that all heads share (attention mask): rows of it beside the tile's rows.
+// CHECK-LABEL: func.func @npu_mask()
+// CHECK-NOT: tile.binary_vector
+// CHECK: tile.binary add
+func.func private @mask(%x: tensor<2x4x200x200xf16>, %m: tensor<200x200xf16>) -> tensor<2x4x200x200xf16> attributes {relay.primitive} {
+  %0 = relay.add %x, %m : (tensor<2x4x200x200xf16>, tensor<200x200xf16>) -> tensor<2x4x200x200xf16>
+  return %0 : tensor<2x4x200x200xf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @npu_broadcast()
+// CHECK: tile.spread columns
+// CHECK: tile.store
+func.func private @broadcast(%x: tensor<1x96xf16>) -> tensor<50x96xf16> attributes {relay.primitive} {
+  %0 = relay.broadcast_to %x {shape = array<i64: 50, 96>} : (tensor<1x96xf16>) -> tensor<50x96xf16>
+  return %0 : tensor<50x96xf16>
 }

@@ -1,10 +1,11 @@
 // What has no kernel is refused with the rule and the values.
 // RUN: tt-opt %s -split-input-file --relay-to-tile -verify-diagnostics
 
-func.func private @shapes(%x: tensor<4x5x6xf16>, %y: tensor<5x1xf16>) -> tensor<4x5x6xf16> attributes {relay.primitive} {
-  // expected-error @+1 {{not on the NPU: operands of relay.add must have equal shapes, or one of them a single element or row for each row, got [5, 1] and [4, 5, 6]}}
-  %0 = relay.add %x, %y : (tensor<4x5x6xf16>, tensor<5x1xf16>) -> tensor<4x5x6xf16>
-  return %0 : tensor<4x5x6xf16>
+// What is repeated is kept in LLB whole.
+func.func private @shapes(%x: tensor<2x1024x1024xf16>, %y: tensor<1024x1024xf16>) -> tensor<2x1024x1024xf16> attributes {relay.primitive} {
+  // expected-error @+1 {{not on the NPU: a tensor that is repeated must have at most 524288 elements, got [1, 1024, 1024]}}
+  %0 = relay.add %x, %y : (tensor<2x1024x1024xf16>, tensor<1024x1024xf16>) -> tensor<2x1024x1024xf16>
+  return %0 : tensor<2x1024x1024xf16>
 }
 
 // -----

@@ -88,3 +88,24 @@ func.func @instance_norm(%x: tensor<2x4x9xf32>) -> tensor<2x4x9xf32> {
   %0 = relay.nn.instance_norm %x, %gamma, %beta : (tensor<2x4x9xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x9xf32>
   return %0 : tensor<2x4x9xf32>
 }
+
+// Indices that the importer counts from the front are counted by the kernel.
+// CHECK-LABEL: func.func @from_end
+// CHECK-SAME: (%[[I:.*]]: tensor<3xi64>, %{{.*}}: tensor<3xi64>
+// CHECK: relay.take %{{.*}}, %[[I]] {axis = 0 : i64, mode = "fast"}
+// CHECK: %[[W:.*]] = relay.where
+// CHECK: relay.take %{{.*}}, %[[W]] {axis = 0 : i64}
+func.func @from_end(%i: tensor<3xi64>, %k: tensor<3xi64>, %x: tensor<8x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>) {
+  %zero = relay.constant dense<0> : tensor<i64>
+  %eight = relay.constant dense<8> : tensor<i64>
+  %nine = relay.constant dense<9> : tensor<i64>
+  %n = relay.less %i, %zero : (tensor<3xi64>, tensor<i64>) -> tensor<3xi1>
+  %s = relay.add %i, %eight : (tensor<3xi64>, tensor<i64>) -> tensor<3xi64>
+  %w = relay.where %n, %s, %i : (tensor<3xi1>, tensor<3xi64>, tensor<3xi64>) -> tensor<3xi64>
+  %0 = relay.take %x, %w {axis = 0 : i64} : (tensor<8x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+  // Another number than the table's rows.
+  %t = relay.add %i, %nine : (tensor<3xi64>, tensor<i64>) -> tensor<3xi64>
+  %v = relay.where %n, %t, %i : (tensor<3xi1>, tensor<3xi64>, tensor<3xi64>) -> tensor<3xi64>
+  %1 = relay.take %x, %v {axis = 0 : i64} : (tensor<8x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+  return %0, %1 : tensor<3x4xf32>, tensor<3x4xf32>
+}

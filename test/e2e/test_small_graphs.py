@@ -1,0 +1,208 @@
+"""Small graphs made here, against NumPy: broadcasts of computed tensors, gathers, normalisations."""
+
+import json
+
+import numpy as np
+import pytest
+
+import harness
+
+onnx = pytest.importorskip("onnx")
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+
+CONFIGURATIONS = [(1, 0), (2, 1), (4, 0), (8, 0), (8, 1)]
+
+
+def save(path, nodes, inputs, outputs, constants=None, opset=17):
+    """`inputs` and `outputs`: name to array; returns the path."""
+
+    def info(name, array):
+        return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+
+    graph = helper.make_graph(
+        nodes, "graph", [info(n, a) for n, a in inputs.items()], [info(n, a) for n, a in outputs.items()],
+        [numpy_helper.from_array(a, n) for n, a in (constants or {}).items()],
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    onnx.checker.check_model(model)
+    onnx.save(model, str(path))
+    return path
+
+
+def check(folder, nodes, inputs, outputs, constants=None, opset=17, on_host=(), least=0.9995, configurations=None):
+    """All nodes but `on_host` run on the NPU and give `outputs`; the two levels give the same bits."""
+    path = save(folder / "m.onnx", nodes, inputs, outputs, constants, opset)
+    first = {}
+    for ncore, level in configurations or CONFIGURATIONS:
+        made, report = folder / "m.stcobj", folder / "r.json"
+        result = harness.run_tool("compile", path, "-o", made, "--ncore", ncore, "--level", level, "--report", report)
+        assert result.returncode == 0, result.stderr
+        host = [n for n in json.loads(report.read_text())["nodes"] if n["where"] == "host" and n["op"] not in on_host]
+        assert not host, host
+        result, got = harness.run_model(made, inputs, folder)
+        assert result.returncode == 0, result.stderr
+        for name, want in outputs.items():
+            assert got[name].shape == want.shape
+            assert np.isfinite(got[name]).all(), f"ncore {ncore}, level {level}"
+            assert harness.cosine(got[name], want) >= least, f"ncore {ncore}, level {level}"
+            error = np.abs(got[name] - want).max() / max(1.0, np.abs(want).max())
+            assert error < 0.02, f"ncore {ncore}, level {level}: {error}"
+            if name in first and ncore == 8:
+                assert np.array_equal(first[name], got[name]), "levels differ"
+            if ncore == 8:
+                first[name] = got[name]
+
+
+def numbers(seed, *shape):
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+#: Shape of the larger operand, shape of the smaller one.
+BROADCASTS = [
+    ((2, 9, 9, 40), (2, 1, 1, 40)),
+    ((2, 9, 9, 40), (1, 9, 9, 1)),
+    ((3, 5, 6, 7), (3, 5, 1, 1)),
+    ((3, 5, 6, 7), (1, 5, 1, 1)),
+    ((3, 5, 6, 7), (3, 1, 6, 1)),
+    ((3, 5, 6, 7), (3, 1, 6, 7)),
+    ((3, 5, 6, 7), (5, 1, 7)),
+    ((4, 2, 33, 33), (33, 33)),
+    ((4, 2, 33, 33), (4, 1, 1, 33)),
+    ((4, 2, 33, 33), (1,)),
+    ((2, 60, 768), (2, 60, 1)),
+    ((2, 60, 768), (60, 768)),
+    ((7, 1, 5), (7, 1, 1)),
+    ((300, 70), (70,)),
+]
+
+
+@pytest.mark.parametrize("large,small", BROADCASTS, ids=str)
+@pytest.mark.parametrize("op", ["Add", "Sub", "Mul", "Div"])
+def test_broadcast(tmp_path, large, small, op):
+    if not harness.FULL and op in ("Add", "Mul") and BROADCASTS.index((large, small)) % 2:
+        pytest.skip("every other shape")
+    x, y = numbers(1, *large), numbers(2, *small)
+    if op == "Div":
+        y = np.sign(y) * (np.abs(y) + 0.5)
+    # Both operands are computed, so that neither is an input of the model.
+    nodes = [
+        helper.make_node("Neg", ["x"], ["a"]),
+        helper.make_node("Neg", ["y"], ["b"]),
+        helper.make_node(op, ["a", "b"], ["z"]),
+        helper.make_node("Relu", ["z"], ["r"]),
+        helper.make_node("Neg", ["y"], ["c"]) if op == "Sub" else helper.make_node("Neg", ["b"], ["c"]),
+        helper.make_node("Sub", ["c", "a"], ["s"]),
+    ]
+    f = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide}[op]
+    out = {"r": np.maximum(f(-x, -y), 0), "s": (-y if op == "Sub" else y) + x}
+    check(tmp_path, nodes, {"x": x, "y": y}, out, configurations=[(1, 0), (8, 0), (8, 1)])
+
+
+@pytest.mark.parametrize(
+    "small,large",
+    [((1, 1, 40), (3, 9, 40)), ((5, 1), (5, 77)), ((3, 1, 4), (3, 6, 4)), ((1,), (3, 300))],
+    ids=str,
+)
+def test_expand(tmp_path, small, large):
+    x = numbers(1, *small)
+    nodes = [
+        helper.make_node("Neg", ["x"], ["a"]),
+        helper.make_node("Expand", ["a", "shape"], ["b"]),
+        helper.make_node("Relu", ["b"], ["y"]),
+    ]
+    want = np.broadcast_to(np.maximum(-x, 0), large)
+    check(tmp_path, nodes, {"x": x}, {"y": want}, {"shape": np.array(large, np.int64)})
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("rows,width", [(50, 64), (20000, 96), (9, 3)])
+def test_embedding(tmp_path, rows, width, dtype):
+    table = numbers(3, rows, width)
+    index = np.random.default_rng(4).integers(-rows, rows, (2, 37)).astype(dtype)
+    index[0, :4] = [0, rows - 1, -1, -rows]
+    nodes = [helper.make_node("Gather", ["table", "i"], ["y"], axis=0)]
+    check(tmp_path, nodes, {"i": index}, {"y": table[index]}, {"table": table})
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_gather_computed(tmp_path, axis):
+    x = numbers(5, 6, 5, 8)
+    index = np.array([[1, -2], [3, 0], [-1, 2]], np.int64)
+    nodes = [helper.make_node("Neg", ["x"], ["a"]), helper.make_node("Gather", ["a", "i"], ["y"], axis=axis)]
+    check(tmp_path, nodes, {"x": x, "i": index}, {"y": np.take(-x, index, axis)})
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_gather_stays_inside(tmp_path, dtype):
+    """ONNX forbids indices out of range; whatever comes, nothing outside of the table is read."""
+    table = numbers(6, 40, 16)
+    top = np.iinfo(dtype).max
+    index = np.array([40, 41, -41, top, -top, -top - 1, 2**31 - 1, -(2**31), 7, 1 << 20], dtype)
+    if dtype == np.int64:
+        index[8] = (1 << 32) + 3
+    path = save(
+        tmp_path / "m.onnx", [helper.make_node("Gather", ["table", "i"], ["y"], axis=0)], {"i": index},
+        {"y": numbers(0, 10, 16)}, {"table": table},
+    )  # fmt: skip
+    for ncore in (1, 8):
+        made = tmp_path / "m.stcobj"
+        assert harness.run_tool("compile", path, "-o", made, "--ncore", ncore).returncode == 0
+        result, got = harness.run_model(made, {"i": index}, tmp_path)
+        assert result.returncode == 0, result.stderr
+        ends = [39, 39, 0, 39, 0, 0, 39, 0, 39 if dtype == np.int64 else 7, 39]
+        assert np.array_equal(got["y"], table[ends].astype(np.float16).astype(np.float32))
+
+
+def standardised(x, axes, epsilon=1e-5):
+    d = x.astype(np.float64) - x.mean(axes, keepdims=True, dtype=np.float64)
+    return d / np.sqrt((d * d).mean(axes, keepdims=True) + epsilon)
+
+
+@pytest.mark.parametrize("scale", [0.002, 0.02, 1.0, 90.0])
+@pytest.mark.parametrize("shape", [(2, 65, 768), (5, 33), (3, 4, 2049), (70, 64)], ids=str)
+def test_layer_norm(tmp_path, shape, scale):
+    x = numbers(7, *shape) * np.float32(scale) + np.float32(0.5 * scale)
+    x = x.astype(np.float16).astype(np.float32)
+    gamma, beta = numbers(8, shape[-1]) + 2, numbers(9, shape[-1])
+    want = (standardised(x, -1) * gamma + beta).astype(np.float32)
+    nodes = [helper.make_node("LayerNormalization", ["x", "g", "b"], ["y"], axis=-1)]
+    check(tmp_path, nodes, {"x": x}, {"y": want}, {"g": gamma, "b": beta})
+
+
+def test_layer_norm_of_equal_elements(tmp_path):
+    x = np.full((4, 96), 3.0, np.float32)
+    beta = numbers(9, 96)
+    nodes = [helper.make_node("LayerNormalization", ["x", "g", "b"], ["y"], axis=-1, epsilon=1e-12)]
+    want = np.broadcast_to(beta, (4, 96)).copy()
+    check(tmp_path, nodes, {"x": x}, {"y": want}, {"g": np.ones(96, np.float32), "b": beta})
+
+
+@pytest.mark.parametrize("groups", [2, 6])
+def test_group_norm(tmp_path, groups):
+    x = numbers(10, 2, 6, 13, 11) * 3 + 1
+    gamma, beta = numbers(11, 6) + 2, numbers(12, 6)
+    split = x.reshape(2, groups, -1)
+    want = standardised(split, -1).reshape(x.shape) * gamma[:, None, None] + beta[:, None, None]
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("Reshape", ["c", "split"], ["s"]),
+        helper.make_node("InstanceNormalization", ["s", "ones", "zeros"], ["n"]),
+        helper.make_node("Reshape", ["n", "joined"], ["j"]),
+        helper.make_node("Mul", ["j", "g"], ["m"]),
+        helper.make_node("Add", ["m", "b"], ["y"]),
+    ]
+    constants = {
+        "w": np.eye(6, dtype=np.float32).reshape(6, 6, 1, 1), "g": gamma.reshape(6, 1, 1), "b": beta.reshape(6, 1, 1),
+        "split": np.array([2, groups, -1], np.int64), "joined": np.array([2, 6, 13, 11], np.int64),
+        "ones": np.ones(groups, np.float32), "zeros": np.zeros(groups, np.float32),
+    }  # fmt: skip
+    check(tmp_path, nodes, {"x": x}, {"y": want.astype(np.float32)}, constants)
+
+
+@pytest.mark.parametrize("axes", [[1, 2], [2, 3], [3]], ids=str)
+def test_means_of_many(tmp_path, axes):
+    """Sums of thousands of halves lose no more than a few units of the last place."""
+    x = np.abs(numbers(13, 2, 64, 80, 33)) + 0.5
+    nodes = [helper.make_node("ReduceMean", ["x"], ["y"], axes=axes, keepdims=1)]
+    want = x.astype(np.float16).astype(np.float64).mean(tuple(axes), keepdims=True).astype(np.float32)
+    check(tmp_path, nodes, {"x": x}, {"y": want}, least=0.999999)
