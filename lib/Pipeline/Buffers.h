@@ -29,8 +29,9 @@ struct DdrBuffer {
   /// Set for a constant that an operator reads as a tensor: name of its tile.global.
   std::string constant;
   int64_t firstUse = 0, lastUse = -1;
-  /// It stays in LLB, at `address`.
+  /// It stays in LLB, at `address`: one of `parts` parts of the batch at a time.
   bool inLlb = false;
+  int64_t parts = 1;
   uint32_t address = 0;
 };
 

@@ -215,12 +215,12 @@ bool Compilation::divide() {
 }
 
 bool Compilation::lowerNpu() {
-  auto attempt = [&](bool stay, bool ahead, Diagnostics &findings) {
+  auto attempt = [&](const ProgramPlan &plan, Diagnostics &findings) {
     tileModule = ModuleOp::create(module->getLoc());
     pool = std::make_unique<tile::ConstantPool>(*tileModule, store);
     buffers = std::make_unique<BufferAssignment>(*module, *pool);
-    auto program = buildNpuProgram(*module, *tileModule, *pool, store, *buffers, stay, ahead, options,
-                                   progress, findings);
+    auto program =
+        buildNpuProgram(*module, *tileModule, *pool, store, *buffers, plan, options, progress, findings);
     if (program)
       npu = std::move(*program);
     return program.has_value();
@@ -229,9 +229,9 @@ bool Compilation::lowerNpu() {
     level = 1;
     // A plan that turns out not to fit is no error of the user: the next simpler one is tried.
     std::string why;
-    for (bool ahead : {true, false}) {
+    for (ProgramPlan plan : {ProgramPlan{true, true}, ProgramPlan{true, false}}) {
       Diagnostics findings;
-      if (attempt(true, ahead, findings))
+      if (attempt(plan, findings))
         return true;
       for (const tensorturbo::Diagnostic &d : findings.all())
         if (d.severity == Severity::Error && d.errorClass != ErrorClass::Resource)
@@ -243,7 +243,7 @@ bool Compilation::lowerNpu() {
     diags.warning("level 1 does not fit and is replaced by level 0: " + why);
   }
   level = 0;
-  return attempt(false, false, diags);
+  return attempt(ProgramPlan{}, diags);
 }
 
 bool Compilation::lowerHost() {
@@ -276,8 +276,10 @@ runtime::KernelInfo Compilation::kernelInfo(const Step &step) {
     auto dtype = relay::dtypeOf(tensor.getElementType());
     if (!b.constant.empty() || !dtype)
       return;
-    list.push_back({{b.address, static_cast<uint32_t>(b.bytes), *dtype},
+    uint64_t bytes = b.bytes / static_cast<uint64_t>(b.parts);
+    list.push_back({{b.address, static_cast<uint32_t>(bytes), *dtype},
                     {tensor.getShape().begin(), tensor.getShape().end()},
+                    static_cast<int>(b.parts),
                     std::move(node)});
   };
   for (auto [buffer, type] : llvm::zip_equal(step.inputs, call.getOperandTypes()))
@@ -315,14 +317,26 @@ runtime::Metadata Compilation::metadata() {
   for (unsigned i = 0; i < main.getNumResults(); ++i)
     meta.outputs.push_back(spec(resultInfo(main, i), main.getResultTypes()[i], buffers->results[i]));
 
-  std::map<int, int> kernelsOf; // of each NPU segment
-  for (const Step &step : buffers->steps()) {
+  for (size_t k = 0; k < buffers->steps().size(); ++k) {
+    const Step &step = buffers->steps()[k];
     func::CallOp call = step.call;
     runtime::KernelInfo kernel = kernelInfo(step);
-    kernel.symbol = step.npu ? kernelName(step, kernelsOf[step.segment]++) : "tt_" + call.getCallee().str();
-    if (auto planned = npu.onChip.kernels.find(kernel.symbol); planned != npu.onChip.kernels.end())
-      kernel.buffers = planned->second;
-    meta.kernels.push_back(std::move(kernel));
+    std::vector<std::string> symbols{"tt_" + call.getCallee().str()};
+    if (step.npu)
+      symbols = npu.kernelsOfStep[k];
+    for (const std::string &symbol : symbols) {
+      runtime::KernelInfo one = kernel;
+      one.symbol = symbol;
+      // The result of several kernels is complete behind the last one.
+      if (symbol != symbols.back())
+        for (runtime::KernelBuffer &output : one.outputs)
+          output.node.clear();
+      if (auto planned = npu.onChip.kernels.find(symbol); planned != npu.onChip.kernels.end())
+        one.buffers = planned->second;
+      if (auto parts = npu.onChip.parts.find(symbol); parts != npu.onChip.parts.end())
+        one.parts = parts->second;
+      meta.kernels.push_back(std::move(one));
+    }
     if (step.npu) {
       bool continues = !meta.segments.empty() && !meta.segments.back().onHost &&
                        meta.segments.back().index == static_cast<uint32_t>(step.segment);

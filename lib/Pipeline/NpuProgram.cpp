@@ -1,14 +1,12 @@
 #include "Pipeline/NpuProgram.h"
 #include "CodeGen/CodeGen.h"
 #include "CodeGen/CppText.h"
-#include "Conversion/RelayToTile/PrefetchWeights.h"
 #include "Conversion/RelayToTile/RelayToTile.h"
 #include "Conversion/TileToNpu/TileToNpu.h"
+#include "Pipeline/LlbPlacement.h"
 #include "Pipeline/PassRunner.h"
 #include "Pipeline/StagePlanning.h"
-#include "Schedule/MemoryPlan.h"
 #include "Target/Target.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/JSON.h"
 #include <cstring>
@@ -62,39 +60,36 @@ static void declareBuffers(ModuleOp tileModule, std::vector<DdrBuffer> &buffers)
 }
 
 /// The decisions as JSON: what inspect prints.
-static std::string scheduleJson(const StageDecisions &decisions, const std::vector<std::string> &kernelOfStep,
-                                int level) {
+static std::string scheduleJson(const StageDecisions &decisions, const KernelLoops &loops, int level) {
   llvm::json::Array stages;
   int current = -2;
-  for (size_t k = 0; k < kernelOfStep.size(); ++k) {
-    const auto &d = decisions.steps[k];
-    if (kernelOfStep[k].empty())
-      continue;
+  for (size_t k = 0; k < loops.kernels().size(); ++k) {
+    const auto &d = decisions.steps[loops.kernels()[k].step];
     if (stages.empty() || d.stage != current || d.stage < 0)
-      stages.push_back(llvm::json::Object{{"parts", d.parts}, {"kernels", llvm::json::Array()}});
+      stages.push_back(
+          llvm::json::Object{{"nest", d.nest}, {"parts", d.parts}, {"kernels", llvm::json::Array()}});
     current = d.stage;
     llvm::json::Object &stage = *stages.back().getAsObject();
     int64_t held = int64_t(target::p920().llb().clusterShare) - d.llbRoom;
-    stage.getArray("kernels")->push_back(llvm::json::Object{{"kernel", kernelOfStep[k]}, {"llb_held", held}});
+    stage.getArray("kernels")->push_back(
+        llvm::json::Object{{"kernel", loops.kernels()[k].name}, {"llb_held", held}});
   }
   std::string text;
   llvm::raw_string_ostream out(text);
   out << llvm::json::Value(
-      llvm::json::Object{{"version", 1}, {"level", level}, {"stages", std::move(stages)}});
+      llvm::json::Object{{"version", 2}, {"level", level}, {"stages", std::move(stages)}});
   return text;
 }
 
-/// A stage that works through the batch in parts comes back to each tensor in DDR that its steps touch:
-/// nothing may take the tensor's place before the last part.
-static void keepOverStages(BufferAssignment &assignment, const StageDecisions &decisions) {
+/// Loops over parts of the batch come back to each tensor in DDR that their steps touch: nothing may take the
+/// tensor's place before the last part.
+static void keepOverLoops(BufferAssignment &assignment, const StageDecisions &decisions) {
   auto count = static_cast<int64_t>(decisions.steps.size());
-  auto loops = [&](int64_t k) {
-    return k >= 0 && k < count && decisions.steps[static_cast<size_t>(k)].parts > 1;
+  auto nestOf = [&](int64_t k) {
+    bool loops = k >= 0 && k < count && decisions.steps[static_cast<size_t>(k)].parts > 1;
+    return loops ? decisions.steps[static_cast<size_t>(k)].nest : -1;
   };
-  auto together = [&](int64_t a, int64_t b) {
-    return loops(a) && loops(b) &&
-           decisions.steps[static_cast<size_t>(a)].stage == decisions.steps[static_cast<size_t>(b)].stage;
-  };
+  auto together = [&](int64_t a, int64_t b) { return nestOf(a) >= 0 && nestOf(a) == nestOf(b); };
   for (DdrBuffer &buffer : assignment.buffers()) {
     while (together(buffer.firstUse, buffer.firstUse - 1))
       --buffer.firstUse;
@@ -109,155 +104,19 @@ static int64_t firstBatch(ModuleOp module) {
   return type.getRank() ? type.getDimSize(0) : 1;
 }
 
-/// Addresses in LLB: resident tensors over their lifetimes, each kernel's own buffers while it runs.
-static bool placeInLlb(ModuleOp tileModule, BufferAssignment &assignment, const StageDecisions &decisions,
-                       const std::vector<std::string> &kernelOfStep,
-                       const std::vector<tile::PrefetchedBuffer> &prefetched, Diagnostics &diags) {
-  const target::MemoryRegion &llb = target::p920().llb();
-  schedule::MemoryProblem problem;
-  problem.level = "LLB";
-  problem.capacity = llb.clusterShare;
-  std::vector<size_t> residents;
-  std::vector<DdrBuffer> &buffers = assignment.buffers();
-  for (size_t i = 0; i < buffers.size(); ++i) {
-    const auto &d = decisions.buffers[i];
-    if (!d.inLlb)
-      continue;
-    residents.push_back(i);
-    problem.buffers.push_back(
-        {buffers[i].name, static_cast<uint64_t>(d.llbBytes), 64, d.firstUse, d.lastUse});
-  }
-  std::vector<std::pair<func::FuncOp, uint64_t>> kernels;
-  for (size_t k = 0; k < kernelOfStep.size(); ++k) {
-    if (kernelOfStep[k].empty())
-      continue;
-    auto kernel = tileModule.lookupSymbol<func::FuncOp>(kernelOfStep[k]);
-    uint64_t end = 0;
-    kernel.walk([&](tile::AllocOp alloc) {
-      if (alloc.getBuffer().getType().getLevel() == tile::MemoryLevel::LLB)
-        end = std::max(end, static_cast<uint64_t>(*alloc.getOffset() + alloc.getBytes()));
-    });
-    kernels.push_back({kernel, end});
-    auto now = static_cast<int64_t>(k);
-    problem.buffers.push_back({kernelOfStep[k], std::max<uint64_t>(end, 1), 64, now, now});
-  }
-  size_t firstPrefetched = problem.buffers.size();
-  for (const tile::PrefetchedBuffer &p : prefetched) {
-    auto step = static_cast<int64_t>(p.step);
-    problem.buffers.push_back({p.global, static_cast<uint64_t>(p.bytes), 64, step - 1, step});
-  }
-  schedule::MemoryPlan plan = schedule::planMemory(problem);
-  if (!schedule::checkMemoryPlan(problem, plan, diags))
-    return false;
-  for (size_t i = 0; i < prefetched.size(); ++i)
-    tileModule.lookupSymbol<tile::GlobalOp>(prefetched[i].global)
-        .setAddress(static_cast<int64_t>(llb.base + plan.offsets[firstPrefetched + i]));
-  for (size_t i = 0; i < residents.size(); ++i)
-    buffers[residents[i]].address = static_cast<uint32_t>(llb.base + plan.offsets[i]);
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    auto base = static_cast<int64_t>(plan.offsets[residents.size() + i]);
-    kernels[i].first.walk([&](tile::AllocOp alloc) {
-      if (alloc.getBuffer().getType().getLevel() == tile::MemoryLevel::LLB)
-        alloc.setOffset(static_cast<uint64_t>(*alloc.getOffset()) + static_cast<uint64_t>(base));
-    });
-  }
-  return true;
-}
-
-/// Transfers of weights, ahead of time where the step before always runs directly before: inside a stage, or
-/// between stages that run once. The returned steps are those of the assignment.
-static std::vector<tile::PrefetchedBuffer> bringWeights(ModuleOp tileModule, const StageDecisions &decisions,
-                                                        const BufferAssignment &assignment,
-                                                        const std::vector<std::string> &kernelOfStep,
-                                                        bool ahead) {
-  // Lost between buffers by alignment and lifetimes that do not nest.
-  constexpr int64_t holes = 768 * 1024;
-  auto held = [&](size_t k) {
-    return int64_t(target::p920().llb().clusterShare) - decisions.steps[k].llbRoom;
-  };
-  auto llbOf = [&](const std::string &kernel) {
-    int64_t bytes = 0;
-    tileModule.lookupSymbol<func::FuncOp>(kernel).walk([&](tile::AllocOp alloc) {
-      if (alloc.getBuffer().getType().getLevel() == tile::MemoryLevel::LLB)
-        bytes += (static_cast<int64_t>(alloc.getBytes()) + 63) / 64 * 64;
-    });
-    return bytes;
-  };
-  auto broughtBytes = [&](const std::string &kernel) {
-    int64_t bytes = 0;
-    tileModule.lookupSymbol<func::FuncOp>(kernel).walk(
-        [&](tile::BringOp bring) { bytes += static_cast<int64_t>(bring.getBytes()); });
-    return bytes;
-  };
-  int64_t before = 0;
-  std::vector<tile::PrefetchStep> steps;
-  std::vector<size_t> numbers;
-  for (size_t k = 0; k < kernelOfStep.size(); ++k) {
-    if (kernelOfStep[k].empty())
-      continue;
-    int64_t own = llbOf(kernelOfStep[k]), weights = broughtBytes(kernelOfStep[k]);
-    bool follows = k > 0 && !kernelOfStep[k - 1].empty() &&
-                   assignment.steps()[k].segment == assignment.steps()[k - 1].segment &&
-                   (decisions.steps[k].stage == decisions.steps[k - 1].stage ||
-                    (decisions.steps[k].parts == 1 && decisions.steps[k - 1].parts == 1));
-    // The weights lie in LLB beside everything that the step before holds.
-    int64_t capacity = int64_t(target::p920().llb().clusterShare) - holes;
-    follows = follows && before + held(k - 1) + weights <= capacity && own + held(k) <= capacity;
-    before = own;
-    steps.push_back({tileModule.lookupSymbol<func::FuncOp>(kernelOfStep[k]), follows});
-    numbers.push_back(k);
-  }
-  std::vector<tile::PrefetchedBuffer> buffers = tile::prefetchWeights(tileModule, steps, ahead);
-  for (tile::PrefetchedBuffer &b : buffers)
-    b.step = numbers[b.step];
-  return buffers;
-}
-
-/// The calls of each segment. A stage that works through the batch in parts becomes a function with a loop.
-static void listKernels(ModuleOp tileModule, const BufferAssignment &assignment,
-                        const StageDecisions &decisions, const std::vector<std::string> &kernelOfStep,
-                        std::vector<codegen::KernelList> &segments) {
-  OpBuilder b(tileModule.getContext());
-  for (size_t k = 0; k < kernelOfStep.size(); ++k) {
-    if (kernelOfStep[k].empty())
-      continue;
-    const auto &decision = decisions.steps[k];
-    codegen::KernelList &list = segments[static_cast<size_t>(assignment.steps()[k].segment)];
-    if (decision.parts == 1) {
-      list.push_back(kernelOfStep[k]);
-      continue;
-    }
-    size_t end = k;
-    while (end < kernelOfStep.size() && !kernelOfStep[end].empty() &&
-           decisions.steps[end].stage == decision.stage)
-      ++end;
-    std::string name = "npu_stage_" + std::to_string(decision.stage);
-    b.setInsertionPointToEnd(tileModule.getBody());
-    auto f = func::FuncOp::create(b, tileModule.getLoc(), name, b.getFunctionType({}, {}));
-    b.setInsertionPointToStart(f.addEntryBlock());
-    auto constant = [&](int64_t v) {
-      return arith::ConstantOp::create(b, f.getLoc(), b.getI32IntegerAttr(static_cast<int32_t>(v)));
-    };
-    auto loop = scf::ForOp::create(b, f.getLoc(), constant(0), constant(decision.parts), constant(1));
-    func::ReturnOp::create(b, f.getLoc());
-    b.setInsertionPointToStart(loop.getBody());
-    for (; k < end; ++k) {
-      func::CallOp::create(b, f.getLoc(), kernelOfStep[k], TypeRange(), ValueRange(loop.getInductionVar()));
-      tile::BarrierOp::create(b, f.getLoc());
-    }
-    --k;
-    list.push_back(name);
-  }
-}
-
-std::string tensorturbo::kernelName(const Step &step, int index) {
+static std::string kernelName(const Step &step, int index) {
   func::CallOp call = step.call;
   return "npu_" + std::to_string(step.segment) + "_" + std::to_string(index) + "_" + call.getCallee().str();
 }
 
+// Weights come in groups of about this size where they come ahead: small enough that several are under way
+// beside the tensors in LLB, large enough that starting a kernel does not matter.
+static constexpr int64_t weightGroupBytes = 1280 * 1024;
+
 std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp tileModule,
                                                        tile::ConstantPool &pool, ConstantStore &store,
-                                                       BufferAssignment &assignment, bool stay, bool ahead,
+                                                       BufferAssignment &assignment,
+                                                       const ProgramPlan &programPlan,
                                                        const CompileOptions &options,
                                                        const ProgressFunction &progress, Diagnostics &diags) {
   std::vector<DdrBuffer> &buffers = assignment.buffers();
@@ -266,20 +125,28 @@ std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp
     return buffers[i].constant.empty() ? buffers[i].name : buffers[i].constant;
   };
 
-  StageDecisions decisions = decideStages(module, assignment, stay);
-  for (size_t i = 0; i < buffers.size(); ++i)
+  StageDecisions decisions = decideStages(module, assignment, programPlan.stay);
+  for (size_t i = 0; i < buffers.size(); ++i) {
     buffers[i].inLlb = decisions.buffers[i].inLlb;
+    buffers[i].parts = decisions.buffers[i].scope;
+  }
   auto reference = [&](size_t i, int64_t parts) {
     const auto &d = decisions.buffers[i];
-    bool whole = d.inside || !buffers[i].constant.empty() || parts == 1;
-    return tile::TensorRef{globalName(i), d.inLlb,
-                           whole ? 0 : static_cast<int64_t>(buffers[i].bytes) / parts};
+    auto bytes = static_cast<int64_t>(buffers[i].bytes);
+    if (!buffers[i].constant.empty() || parts == 1)
+      return tile::TensorRef{globalName(d.place), d.inLlb};
+    if (d.inLlb)
+      return tile::TensorRef{globalName(d.place), true, parts == d.scope ? 0 : bytes / parts,
+                             parts / d.scope};
+    return tile::TensorRef{globalName(i), false, bytes / parts};
   };
 
-  std::vector<codegen::KernelList> segments;
-  // Kernels of a segment so far; those of a stage that loops are called by the stage's own function.
+  // Kernels of a segment so far.
   std::vector<int> kernelCount;
-  std::vector<std::string> kernelOfStep(assignment.steps().size());
+  std::vector<ProgramKernel> kernels;
+  std::vector<SharedBuffer> shared;
+  NpuProgram result;
+  result.kernelsOfStep.resize(assignment.steps().size());
   tile::LoweringContext context{tileModule, pool, options.ncore, diags};
   int64_t batch = firstBatch(module);
   bool good = true;
@@ -290,14 +157,14 @@ std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp
     if (!step.npu)
       continue;
     size_t segment = static_cast<size_t>(step.segment);
-    segments.resize(std::max(segments.size(), segment + 1));
-    kernelCount.resize(segments.size(), 0);
+    kernelCount.resize(std::max(kernelCount.size(), segment + 1), 0);
     const auto &decision = decisions.steps[k];
     tile::KernelSpec spec;
     func::CallOp call = step.call;
     spec.primitive = module.lookupSymbol<func::FuncOp>(call.getCallee());
-    spec.name = kernelOfStep[k] = kernelName(step, kernelCount[segment]++);
+    spec.name = kernelName(step, kernelCount[segment]++);
     spec.llbRoom = decision.llbRoom;
+    spec.weightGroupBytes = programPlan.ahead ? weightGroupBytes : 0;
     if (decision.parts > 1) {
       spec.iterated = true;
       spec.primitive = withBatch(module, spec.primitive, batch, batch / decision.parts);
@@ -307,37 +174,54 @@ std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp
     for (size_t i : step.outputs)
       spec.outputs.push_back(reference(i, decision.parts));
     good = tile::lowerKernel(spec, context) && good;
+    result.kernelsOfStep[k] = context.made.names;
+    for (const std::string &name : context.made.names)
+      kernels.push_back({name, k});
+    for (const auto &[global, bytes] : context.made.shared)
+      shared.push_back({global, bytes, k});
   }
   if (!good)
     return std::nullopt;
 
-  NpuProgram result;
-  keepOverStages(assignment, decisions);
+  KernelLoops loops(assignment, decisions, std::move(kernels));
+  keepOverLoops(assignment, decisions);
   uint64_t weightsEnd = placeConstants(tileModule), ddrEnd = 0;
   if (!assignment.plan(weightsEnd, diags, ddrEnd))
     return std::nullopt;
   result.ddrEnd = static_cast<uint32_t>(ddrEnd);
-  result.schedule = scheduleJson(decisions, kernelOfStep, stay ? 1 : 0);
-  if (segments.empty())
+  result.schedule = scheduleJson(decisions, loops, programPlan.stay ? 1 : 0);
+  if (loops.kernels().empty())
     return result;
   runtime::Segment weights = weightSegment(tileModule, store, weightsEnd);
 
-  std::vector<tile::PrefetchedBuffer> prefetched =
-      bringWeights(tileModule, decisions, assignment, kernelOfStep, ahead);
+  LlbPlacement llb(tileModule, assignment, decisions, loops, shared);
+  if (!llb.plan(programPlan.ahead, diags))
+    return std::nullopt;
+  llb.bringWeights();
   PassRunner simplify(tileModule, diags);
   simplify.add(createCanonicalizerPass());
   simplify.add(createCSEPass());
+  if (options.dmaaddSch) {
+    simplify.addToFunctions(tile::createDmaAddSchedulePass(options.ncore));
+    simplify.add(createCanonicalizerPass());
+    simplify.add(createCSEPass());
+  }
+  if (options.insnSchedule)
+    simplify.addToFunctions(tile::createInsnSchedulePass(options.ncore));
   if (!simplify.run("lower"))
     return std::nullopt;
   for (auto kernel : tileModule.getOps<func::FuncOp>())
     good = tile::planKernelMemory(kernel, diags) && good;
-  if (!good || !placeInLlb(tileModule, assignment, decisions, kernelOfStep, prefetched, diags))
+  if (!good)
     return std::nullopt;
-  for (const DdrBuffer &b : buffers)
-    if (b.constant.empty())
-      tileModule.lookupSymbol<tile::GlobalOp>(b.name).setAddress(b.address);
-  result.onChip = onChipPlan(tileModule);
-  listKernels(tileModule, assignment, decisions, kernelOfStep, segments);
+  llb.place();
+  for (size_t i = 0; i < buffers.size(); ++i)
+    if (buffers[i].constant.empty() && decisions.buffers[i].place == i)
+      tileModule.lookupSymbol<tile::GlobalOp>(buffers[i].name).setAddress(buffers[i].address);
+  result.onChip = onChipPlan(tileModule, buffers);
+  for (size_t k = 0; k < loops.kernels().size(); ++k)
+    result.onChip.parts[loops.kernels()[k].name] = static_cast<int>(loops.partsOf(k));
+  std::vector<codegen::KernelList> segments = loops.callLists(tileModule);
   PassRunner runner(tileModule, diags);
   runner.add(tile::createTileToNpuPass(options.ncore));
   runner.add(createCanonicalizerPass());

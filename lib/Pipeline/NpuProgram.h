@@ -8,10 +8,17 @@
 
 namespace tensorturbo {
 
-/// Symbol of the kernel of an NPU step, the `index`-th of its segment.
-std::string kernelName(const Step &step, int index);
+/// How a program is laid out; simpler plans need less of LLB.
+struct ProgramPlan {
+  /// Level 1: tensors stay in LLB where they can.
+  bool stay = false;
+  /// Weights are brought while kernels before compute.
+  bool ahead = false;
+};
 
 struct NpuProgram {
+  /// Symbols of the kernels of each step, in order; none for steps on the host.
+  std::vector<std::vector<std::string>> kernelsOfStep;
   runtime::ObjectFile object;
   /// Section .tt.schedule: the stages with their kernels, parts of the batch and bytes held in LLB.
   std::string schedule;
@@ -20,12 +27,11 @@ struct NpuProgram {
   OnChipPlan onChip;
 };
 
-/// With `stay`, level 1: tensors stay in LLB where they can. With `ahead`, weights are brought while the
-/// kernel before computes. Lowers every NPU step of the partitioned module and plans DDR for all steps
+/// Lowers every NPU step of the partitioned module and plans DDR for all steps
 /// (`assignment` gets its addresses). `tileModule` and `store` are the pool's. Nothing after errors.
 std::optional<NpuProgram> buildNpuProgram(mlir::ModuleOp module, mlir::ModuleOp tileModule,
                                           tile::ConstantPool &pool, ConstantStore &store,
-                                          BufferAssignment &assignment, bool stay, bool ahead,
+                                          BufferAssignment &assignment, const ProgramPlan &programPlan,
                                           const CompileOptions &options, const ProgressFunction &progress,
                                           Diagnostics &diags);
 

@@ -3,6 +3,7 @@
 #include "Target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace tensorturbo;
@@ -19,8 +20,20 @@ static bool isInLlb(tile::GlobalOp global) {
   return address && target::p920().llb().contains(static_cast<uint32_t>(*address));
 }
 
-OnChipPlan tensorturbo::onChipPlan(ModuleOp tileModule) {
+OnChipPlan tensorturbo::onChipPlan(ModuleOp tileModule, const std::vector<DdrBuffer> &tensors) {
   OnChipPlan plan;
+  llvm::StringMap<int64_t> partsOf;
+  for (const DdrBuffer &tensor : tensors)
+    if (tensor.inLlb && tensor.parts > 1)
+      partsOf[tensor.name] = tensor.parts;
+  auto planned = [&](tile::GlobalOp global) {
+    auto parts = partsOf.find(global.getSymName());
+    bool perPart = parts != partsOf.end();
+    uint64_t bytes = static_cast<uint64_t>(global.getBytes());
+    return runtime::PlannedBuffer{
+        global.getSymName().str(), static_cast<uint32_t>(*global.getAddress()),
+        static_cast<uint32_t>(perPart ? bytes / static_cast<uint64_t>(parts->second) : bytes), perPart};
+  };
   for (auto kernel : tileModule.getOps<func::FuncOp>()) {
     std::vector<runtime::PlannedBuffer> &buffers = plan.kernels[kernel.getName().str()];
     kernel.walk([&](tile::AllocOp alloc) {
@@ -28,19 +41,17 @@ OnChipPlan tensorturbo::onChipPlan(ModuleOp tileModule) {
         return;
       const target::MemoryRegion &region = regionOf(alloc.getBuffer().getType().getLevel());
       buffers.push_back({alloc.getName().str(), region.base + static_cast<uint32_t>(*alloc.getOffset()),
-                         static_cast<uint32_t>(alloc.getBytes())});
+                         static_cast<uint32_t>(alloc.getBytes()), false});
     });
     llvm::SmallPtrSet<Operation *, 8> seen;
     kernel.walk([&](tile::GlobalBufferOp use) {
       auto global = tileModule.lookupSymbol<tile::GlobalOp>(use.getGlobal());
-      if (global && global.getAddress() && !isInLlb(global) && seen.insert(global).second)
-        buffers.push_back({global.getSymName().str(), static_cast<uint32_t>(*global.getAddress()),
-                           static_cast<uint32_t>(global.getBytes())});
+      if (global && global.getAddress() && seen.insert(global).second)
+        buffers.push_back(planned(global));
     });
   }
   for (auto global : tileModule.getOps<tile::GlobalOp>())
     if (isInLlb(global))
-      plan.residents.push_back({global.getSymName().str(), static_cast<uint32_t>(*global.getAddress()),
-                                static_cast<uint32_t>(global.getBytes())});
+      plan.residents.push_back(planned(global));
   return plan;
 }

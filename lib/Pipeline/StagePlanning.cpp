@@ -1,4 +1,5 @@
 #include "Pipeline/StagePlanning.h"
+#include "Conversion/RelayToTile/RelayToTile.h"
 #include "Dialect/Relay/Relay.h"
 #include "Target/Target.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -115,6 +116,8 @@ StageDecisions tensorturbo::decideStages(ModuleOp module, const BufferAssignment
   StageDecisions decisions;
   decisions.steps.resize(steps.size());
   decisions.buffers.resize(buffers.size());
+  for (size_t i = 0; i < buffers.size(); ++i)
+    decisions.buffers[i].place = i;
   for (auto &s : decisions.steps)
     s.llbRoom = llbBytes();
   if (!stay)
@@ -122,7 +125,7 @@ StageDecisions tensorturbo::decideStages(ModuleOp module, const BufferAssignment
 
   auto main = module.lookupSymbol<func::FuncOp>("main");
   int64_t batch = main.getNumArguments() ? firstAxis(main.getArgumentTypes()[0]) : 1;
-  int stages = 0;
+  int stages = 0, nests = 0;
   for (size_t begin = 0; begin < steps.size();) {
     size_t end = begin;
     while (end < steps.size() && steps[end].npu == steps[begin].npu &&
@@ -165,6 +168,11 @@ StageDecisions tensorturbo::decideStages(ModuleOp module, const BufferAssignment
         step.weightBytes = constantBytes(primitive);
         for (size_t b : steps[k].inputs)
           step.inputs.push_back(tensor(b));
+        if (int argument = tile::inPlaceArgument(primitive); argument >= 0) {
+          int input = step.inputs[static_cast<size_t>(argument)];
+          if (llvm::count(step.inputs, input) == 1)
+            step.inPlace = input;
+        }
         for (size_t b : steps[k].outputs) {
           int t = tensor(b);
           // An input of the model has no producer; its first use is the step itself.
@@ -174,12 +182,14 @@ StageDecisions tensorturbo::decideStages(ModuleOp module, const BufferAssignment
         problem.steps.push_back(std::move(step));
       }
       schedule::StagePlan plan = schedule::planStages(problem);
+      std::vector<int64_t> live = plan.liveBytes(problem);
       for (int k = 0; k < count; ++k) {
         auto &s = decisions.steps[begin + static_cast<size_t>(k)];
         int stage = plan.stageOf(k);
         s.stage = stages + stage;
+        s.nest = nests + plan.nestOf(stage);
         s.parts = plan.stages[static_cast<size_t>(stage)].parts;
-        s.llbRoom = llbBytes() - plan.liveBytes(problem, k);
+        s.llbRoom = llbBytes() - live[static_cast<size_t>(k)];
       }
       for (size_t i = 0; i < bufferOf.size(); ++i) {
         if (!plan.resident[i])
@@ -187,18 +197,14 @@ StageDecisions tensorturbo::decideStages(ModuleOp module, const BufferAssignment
         auto &b = decisions.buffers[bufferOf[i]];
         int number = static_cast<int>(i);
         b.inLlb = true;
-        b.inside = plan.inside(problem, number);
+        b.scope = plan.scope(problem, number);
         b.llbBytes = plan.residentBytes(problem, number);
-        const schedule::StageTensor &t = problem.tensors[i];
-        int first = t.producer, last = std::min(t.lastUse, count - 1);
-        if (!b.inside) {
-          // Parts of the stage come back to it: keep it from the stage's first to the last step.
-          first = plan.stages[static_cast<size_t>(plan.stageOf(first))].first;
-          last = plan.stages[static_cast<size_t>(plan.stageOf(last))].last;
-        }
+        b.place = bufferOf[static_cast<size_t>(plan.placeOf(problem, number))];
+        auto [first, last] = plan.lifetime(problem, number);
         b.firstUse = static_cast<int64_t>(begin) + first;
         b.lastUse = static_cast<int64_t>(begin) + last;
       }
+      nests += static_cast<int>(plan.stages.size());
       stages += static_cast<int>(plan.stages.size());
     }
     begin = end;

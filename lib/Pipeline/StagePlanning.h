@@ -11,8 +11,9 @@ namespace tensorturbo {
 /// What level 1 decided, by step and buffer of the assignment.
 struct StageDecisions {
   struct StepDecision {
-    /// Stage of the step: steps of one stage with more than one part run in a loop over the parts.
-    int stage = -1;
+    /// Stage of the step, and nest of the stage: the steps of a stage run `parts` times, in loops around all
+    /// that stands before them in their nest.
+    int stage = -1, nest = -1;
     int64_t parts = 1;
     /// LLB that is left for the kernel itself.
     int64_t llbRoom = 0;
@@ -21,10 +22,12 @@ struct StageDecisions {
     bool inLlb = false;
     /// Bytes that it takes in LLB.
     int64_t llbBytes = 0;
-    /// It belongs to one stage, so every part of the batch finds it at the same place.
-    bool inside = false;
+    /// Into how many parts of the batch it is cut: what lies there at a time is one of them.
+    int64_t scope = 1;
     /// Steps at which it must be kept.
     int64_t firstUse = 0, lastUse = 0;
+    /// The buffer whose place it has: its own number, or that of an input it is made in place of.
+    size_t place = 0;
   };
   std::vector<StepDecision> steps;
   std::vector<BufferDecision> buffers;

@@ -166,9 +166,11 @@ Value KernelBuilder::ddr(StringRef name) {
   return global(name, MemoryLevel::DDR);
 }
 
-Place KernelBuilder::place(StringRef name, bool inLlb, int64_t iterationBytes) {
+Place KernelBuilder::place(StringRef name, bool inLlb, int64_t iterationBytes, int64_t parts) {
   Value buffer = global(name, inLlb ? MemoryLevel::LLB : MemoryLevel::DDR);
-  return {buffer, iterationBytes && iteration ? mul(iteration, iterationBytes) : constant(0)};
+  if (!iterationBytes || !iteration)
+    return {buffer, constant(0)};
+  return {buffer, mul(parts ? rem(iteration, constant(parts)) : iteration, iterationBytes)};
 }
 
 Value KernelBuilder::view(Value buffer, Value offset) {

@@ -73,8 +73,8 @@ public:
   int64_t allocated(MemoryLevel level) const { return used[static_cast<int>(level)]; }
   mlir::Value ddr(llvm::StringRef global);
   /// A global tensor in DDR or LLB; every run of an iterated kernel finds its part `iterationBytes` further
-  /// on.
-  Place place(llvm::StringRef global, bool inLlb, int64_t iterationBytes);
+  /// on, and that of run `parts` (if not 0) at the beginning again.
+  Place place(llvm::StringRef global, bool inLlb, int64_t iterationBytes = 0, int64_t parts = 0);
   mlir::Value view(mlir::Value buffer, mlir::Value offset);
   mlir::Value view(mlir::Value buffer, int64_t offset = 0) { return view(buffer, constant(offset)); }
 

@@ -191,11 +191,13 @@ public:
               SpatialNest &nest)
       : kb(kb), b(kb.builder()), w(s.window), t(t), chain(chain), nest(nest) {}
 
-  void run(Value weightsDdr, int64_t blockBytes) {
+  /// Weight blocks `firstBlock` to `firstBlock + count - 1` of the constant.
+  void run(Value weightsDdr, int64_t blockBytes, int64_t firstBlock, int64_t count) {
     int64_t slabRows =
         t.gatherRows ? w.dilationWidth * (w.kernelHeight - 1) + 1 : std::min(w.inputRows(t.rows), w.height);
     int64_t tilePixels = t.rows * w.outWidth;
-    weightsLlb = kb.alloc(MemoryLevel::LLB, t.blocksPerGroup * blockBytes, "weights");
+    int64_t atOnce = std::min(t.blocksPerGroup, count);
+    weightsLlb = kb.alloc(MemoryLevel::LLB, atOnce * blockBytes, "weights");
     // Two of each, so that engines work on neighbouring tiles at once.
     slabBytes = align(slabRows * w.width * t.blockIn * 2);
     tileBytes = align(tilePixels * t.blockOut * 2);
@@ -213,29 +215,29 @@ public:
       FillOp::create(b, kb.location(), llvm::APFloat(0.0f), kb.view(slab),
                      kb.constant(2 * slabBytes / (t.blockIn * 2)), kb.constant(t.blockIn), kb.constant(0));
 
-    bool resident = t.blocksPerGroup >= t.blocks;
+    bool resident = atOnce == count;
     auto bringWeights = [&](Value first, Value count) {
       kb.onMaster([&] {
         kb.dma(weightsLlb, kb.constant(0), weightsDdr, kb.mul(first, blockBytes), kb.mul(count, blockBytes),
-               t.blocksPerGroup * blockBytes);
+               atOnce * blockBytes);
       });
     };
     if (resident) {
       kb.onMaster([&] {
-        BringOp::create(b, kb.location(), weightsLlb, weightsDdr,
-                        static_cast<uint64_t>(t.blocks * blockBytes));
+        BringOp::create(b, kb.location(), weightsLlb, weightsDdr, static_cast<uint64_t>(count * blockBytes),
+                        static_cast<uint64_t>(firstBlock * blockBytes));
       });
       if (!nest.stagesInputs())
         kb.barrier();
     }
     nest.forEachChunk([&] {
       if (resident)
-        return group(kb.constant(0), kb.constant(t.blocks), blockBytes);
-      kb.loop(0, t.blocks, t.blocksPerGroup, [&](Value first) {
-        Value count = kb.min(kb.constant(t.blocksPerGroup), kb.sub(kb.constant(t.blocks), first));
-        bringWeights(first, count);
+        return group(kb.constant(firstBlock), kb.constant(count), blockBytes);
+      kb.loop(firstBlock, firstBlock + count, atOnce, [&](Value first) {
+        Value blocks = kb.min(kb.constant(atOnce), kb.sub(kb.constant(firstBlock + count), first));
+        bringWeights(first, blocks);
         kb.barrier();
-        group(first, count, blockBytes);
+        group(first, blocks, blockBytes);
         kb.barrier();
       });
     });
@@ -465,6 +467,31 @@ private:
 };
 } // namespace
 
+/// How many weight blocks one kernel works on: all of them, or as many as a group may have.
+static int64_t blocksPerKernel(const KernelSpec &spec, const ConvSource &source, const ConvTiling &t,
+                               int64_t blockBytes) {
+  bool oneChunk = t.chunk.imagesPerChunk >= source.window.batch && !t.chunk.rowsPerChunk;
+  if (!spec.weightGroupBytes || !oneChunk || t.blocks * blockBytes <= spec.weightGroupBytes)
+    return t.blocks;
+  int64_t turns = std::max<int64_t>(spec.weightGroupBytes / (blockBytes * t.coreBlocks), 1);
+  // Equal groups.
+  int64_t groups = ceilDiv(t.blocks, turns * t.coreBlocks);
+  return ceilDiv(ceilDiv(t.blocks, groups), t.coreBlocks) * t.coreBlocks;
+}
+
+/// A buffer in LLB that all kernels of the spec know.
+static Value sharedBuffer(KernelBuilder &kb, const KernelSpec &spec, LoweringContext &context, StringRef name,
+                          int64_t bytes) {
+  std::string global = spec.name + "_" + name.str();
+  if (!context.module.lookupSymbol(global)) {
+    OpBuilder b = OpBuilder::atBlockBegin(context.module.getBody());
+    GlobalOp::create(b, spec.primitive->getLoc(), b.getStringAttr(global), b.getI64IntegerAttr(bytes),
+                     IntegerAttr(), IntegerAttr());
+    context.made.shared.push_back({global, bytes});
+  }
+  return kb.place(global, /*inLlb=*/true).buffer;
+}
+
 static bool lowerConv(Operation *op, const KernelSpec &spec, LoweringContext &context, std::string &why) {
   auto source = sourceOf(op, why);
   if (!source)
@@ -483,14 +510,27 @@ static bool lowerConv(Operation *op, const KernelSpec &spec, LoweringContext &co
   if (!tiling)
     return false;
 
-  KernelBuilder kb = builderFor(spec, context);
-  Value weights = kb.ddr(context.pool.add(packWeights(*source, *tiling), "weights"));
-  chain->prepare(kb, context.pool);
-  SmallVector<Place> residuals = chain->tensorPlaces(kb, context.pool, spec.inputs);
-  SpatialNest nest(kb, source->window, tiling->chunk, inputPlace(kb, source->input, spec),
-                   outputPlace(kb, spec), residuals);
-  ConvEmitter(kb, *source, *tiling, *chain, nest).run(weights, tiling->weightBlockBytes(problem));
-  kb.finish();
+  int64_t blockBytes = tiling->weightBlockBytes(problem);
+  std::string packed = context.pool.add(packWeights(*source, *tiling), "weights");
+  int64_t perKernel = blocksPerKernel(spec, *source, *tiling, blockBytes);
+  for (int64_t first = 0; first < tiling->blocks; first += perKernel) {
+    int64_t count = std::min(perKernel, tiling->blocks - first);
+    KernelBuilder kb = builderFor(spec, context);
+    Turn turn;
+    turn.first = first == 0;
+    turn.last = first + count == tiling->blocks;
+    if (!turn.first || !turn.last)
+      turn.shared = [&](StringRef name, int64_t bytes) {
+        return sharedBuffer(kb, spec, context, name, bytes);
+      };
+    Value weights = kb.ddr(packed);
+    chain->prepare(kb, context.pool);
+    SmallVector<Place> residuals = chain->tensorPlaces(kb, context.pool, spec.inputs);
+    SpatialNest nest(kb, source->window, tiling->chunk, inputPlace(kb, source->input, spec),
+                     outputPlace(kb, spec), residuals, turn);
+    ConvEmitter(kb, *source, *tiling, *chain, nest).run(weights, blockBytes, first, count);
+    kb.finish();
+  }
   return true;
 }
 

@@ -35,7 +35,7 @@ unsigned argumentNumber(mlir::Value argument);
 /// The tensor of a function argument or of result `i`.
 Place inputPlace(KernelBuilder &kb, mlir::Value argument, const KernelSpec &spec);
 Place outputPlace(KernelBuilder &kb, const KernelSpec &spec, size_t i = 0);
-/// A kernel builder for the spec's function.
+/// A kernel builder for the spec's function, or for the next one of several.
 KernelBuilder builderFor(const KernelSpec &spec, LoweringContext &context);
 /// What of a window operator's tensors must be staged: input `argument`, the output, and `inDdr` further
 /// tensors.

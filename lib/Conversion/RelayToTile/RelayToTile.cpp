@@ -38,7 +38,7 @@ unsigned tile::argumentNumber(Value argument) {
 }
 
 static Place placeOf(KernelBuilder &kb, const TensorRef &tensor) {
-  return kb.place(tensor.global, tensor.inLlb, tensor.iterationBytes);
+  return kb.place(tensor.global, tensor.inLlb, tensor.iterationBytes, tensor.parts);
 }
 
 Place tile::inputPlace(KernelBuilder &kb, Value argument, const KernelSpec &spec) {
@@ -50,7 +50,11 @@ Place tile::outputPlace(KernelBuilder &kb, const KernelSpec &spec, size_t i) {
 }
 
 KernelBuilder tile::builderFor(const KernelSpec &spec, LoweringContext &context) {
-  return KernelBuilder(context.module, spec.name, spec.primitive->getLoc(), context.ncore, spec.iterated);
+  // Of several kernels for one call the first has the plain name.
+  size_t number = context.made.names.size();
+  context.made.names.push_back(number ? spec.name + "_group" + std::to_string(number) : spec.name);
+  return KernelBuilder(context.module, context.made.names.back(), spec.primitive->getLoc(), context.ncore,
+                       spec.iterated);
 }
 
 schedule::Staging tile::stagingOf(const KernelSpec &spec, Value argument, int64_t inDdr) {
@@ -96,11 +100,29 @@ std::string tile::whyNotNpu(Operation *op, int ncore) {
   return family->whyNot(op, ncore);
 }
 
+/// The operator that a primitive begins with.
+static Operation *leadingOf(func::FuncOp primitive) {
+  for (Operation &op : primitive.getBody().front())
+    if (!isa<relay::ConstantOp>(op))
+      return &op;
+  return nullptr;
+}
+
+int tile::inPlaceArgument(func::FuncOp primitive) {
+  Operation *leading = leadingOf(primitive);
+  // Residuals of a convolution are read tile by tile like the result is written.
+  if (!leading || familyOf(leading) != &convFamily || primitive.getNumResults() != 1)
+    return -1;
+  for (BlockArgument argument : primitive.getArguments())
+    if (argument.getType() == primitive.getResultTypes()[0] && !argument.use_empty() &&
+        llvm::none_of(argument.getUsers(), [&](Operation *user) { return user == leading; }))
+      return static_cast<int>(argument.getArgNumber());
+  return -1;
+}
+
 bool tile::lowerKernel(const KernelSpec &spec, LoweringContext &context) {
-  Operation *leading = nullptr;
-  for (Operation &op : spec.primitive->getRegion(0).front())
-    if (!isa<relay::ConstantOp>(op) && !leading)
-      leading = &op;
+  context.made = {};
+  Operation *leading = leadingOf(spec.primitive);
   std::string why;
   const Family *family = leading ? familyOf(leading) : nullptr;
   if (!family)

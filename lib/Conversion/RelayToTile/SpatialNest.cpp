@@ -9,15 +9,15 @@ static int64_t ceilDiv(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
-SpatialNest::Staged SpatialNest::stage(const Place &place, int64_t bytes, const char *name) {
+SpatialNest::Staged SpatialNest::stage(const Place &place, int64_t bytes, const std::string &name) {
   if (place.inLlb())
     return {place, place.buffer, true};
-  return {place, kb.alloc(MemoryLevel::LLB, bytes, name), false};
+  return {place, turn.shared ? turn.shared(name, bytes) : kb.alloc(MemoryLevel::LLB, bytes, name), false};
 }
 
 SpatialNest::SpatialNest(KernelBuilder &kb, const WindowShape &window, const ChunkPlan &chunk,
-                         const Place &input, const Place &output, ArrayRef<Place> residualPlaces)
-    : kb(kb), window(window), chunk(chunk) {
+                         const Place &input, const Place &output, ArrayRef<Place> residualPlaces, Turn turn)
+    : kb(kb), window(window), chunk(chunk), turn(std::move(turn)) {
   const WindowShape &w = this->window;
   int64_t inRows = chunk.rowsPerChunk ? std::min(w.inputRows(chunk.rowsPerChunk), w.height) : w.height;
   int64_t outRows = chunk.rowsPerChunk ? chunk.rowsPerChunk : w.outHeight;
@@ -25,11 +25,11 @@ SpatialNest::SpatialNest(KernelBuilder &kb, const WindowShape &window, const Chu
   int64_t outBytes = chunk.imagesPerChunk * outRows * w.outputRowBytes();
   out = stage(output, outBytes, "output");
   for (const Place &place : residualPlaces)
-    residuals.push_back(stage(place, outBytes, "residual"));
+    residuals.push_back(stage(place, outBytes, "residual" + std::to_string(residuals.size())));
 }
 
 bool SpatialNest::stagesInputs() const {
-  return !in.resident || llvm::any_of(residuals, [](const Staged &s) { return !s.resident; });
+  return turn.first && (!in.resident || llvm::any_of(residuals, [](const Staged &s) { return !s.resident; }));
 }
 
 void SpatialNest::forEachChunk(llvm::function_ref<void()> body) {
@@ -52,9 +52,10 @@ void SpatialNest::forEachChunk(llvm::function_ref<void()> body) {
     }
     body();
     // The next chunk overwrites what other cores may still read.
-    if (staged || !out.resident)
+    bool writesBack = !out.resident && turn.last;
+    if ((staged && several) || writesBack)
       kb.barrier();
-    if (out.resident)
+    if (!writesBack)
       return;
     kb.onMaster([&] {
       kb.dma(out.place.buffer, kb.add(out.place.offset, outStart), out.llb, kb.constant(0), outBytes, outMax);

@@ -4,6 +4,8 @@
 #include "Conversion/RelayToTile/KernelBuilder.h"
 #include "Schedule/ConvTiling.h"
 #include "llvm/ADT/SmallVector.h"
+#include <functional>
+#include <string>
 
 namespace tensorturbo::tile {
 
@@ -18,11 +20,19 @@ struct SpatialTile {
   llvm::SmallVector<mlir::Value> residualOffsets;
 };
 
+/// One of several kernels that work on the same single chunk one after the other: the first one brings the
+/// inputs, the last one writes the output back.
+struct Turn {
+  bool first = true, last = true;
+  /// The buffer in LLB, of so many bytes, for the tensor of that name; null: the kernel's own.
+  std::function<mlir::Value(llvm::StringRef name, int64_t bytes)> shared;
+};
+
 class SpatialNest {
 public:
   /// `residuals` have the output's shape. What lives in DDR is staged through an LLB buffer of its own.
   SpatialNest(KernelBuilder &kb, const schedule::WindowShape &window, const schedule::ChunkPlan &chunk,
-              const Place &input, const Place &output, llvm::ArrayRef<Place> residuals);
+              const Place &input, const Place &output, llvm::ArrayRef<Place> residuals, Turn turn = {});
 
   /// LLB buffers of the chunk.
   mlir::Value inputLlb() const { return in.llb; }
@@ -54,11 +64,12 @@ private:
     mlir::Value llb;
     bool resident = false;
   };
-  Staged stage(const Place &place, int64_t bytes, const char *name);
+  Staged stage(const Place &place, int64_t bytes, const std::string &name);
 
   KernelBuilder &kb;
   schedule::WindowShape window;
   schedule::ChunkPlan chunk;
+  Turn turn;
   Staged in, out;
   llvm::SmallVector<Staged> residuals;
   // The chunk that the code being built runs in: its images, and the first of them.

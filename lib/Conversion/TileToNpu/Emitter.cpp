@@ -137,10 +137,25 @@ void Emitter::systemDma(Value destination, Value source, Value rows, Value rowBy
   store(controller + 0x14, constant(1)); // the completion bit is cleared by writing it
 }
 
-void Emitter::startPrefetch(Value destination, Value source, int64_t bytes) {
-  const uint32_t controller = *target::p920().address("sysdma0");
-  // Behind the slot of channel 0.
-  const uint32_t first = controller + 0x1040;
+namespace {
+/// Channel 1 of the first controller, both channels of the second one. Channel 0 of the first works on the
+/// spot.
+struct PrefetchChannel {
+  explicit PrefetchChannel(uint32_t number)
+      : controller(*target::p920().address(number == 0 ? "sysdma0" : "sysdma1")), index(number == 1 ? 0 : 1) {
+  }
+  uint32_t controller;
+  uint32_t index;
+  uint32_t registers() const { return controller + 0x100 * (index + 1); }
+  /// Descriptors of each channel lie behind the other's.
+  uint32_t descriptors() const { return controller + 0x1040 + 0x400 * index; }
+  uint32_t start() const { return 1u << index; }
+  uint32_t done() const { return index ? 4 : 1; }
+};
+} // namespace
+
+void Emitter::startPrefetch(Value destination, Value source, int64_t bytes, uint32_t number) {
+  PrefetchChannel channel(number);
   constexpr int64_t piece = int64_t(2) << 20;
   auto store = [&](uint32_t address, Value value) {
     npu::Store32Op::create(b, loc, constant(address), value);
@@ -148,7 +163,7 @@ void Emitter::startPrefetch(Value destination, Value source, int64_t bytes) {
   auto at = [&](Value base, int64_t offset) -> Value {
     return offset ? Value(arith::AddIOp::create(b, loc, base, constant(uint32_t(offset)))) : base;
   };
-  uint32_t descriptor = first;
+  uint32_t descriptor = channel.descriptors();
   for (int64_t offset = 0; offset < bytes; offset += piece, descriptor += 0x20) {
     bool last = offset + piece >= bytes;
     store(descriptor, constant(0x80000000u | uint32_t(std::min(piece, bytes - offset))));
@@ -156,18 +171,18 @@ void Emitter::startPrefetch(Value destination, Value source, int64_t bytes) {
     store(descriptor + 8, at(destination, offset));
     store(descriptor + 20, constant(last ? 0 : descriptor + 0x20));
   }
-  store(controller, constant(1));
-  store(controller + 0x18, constant(0));
-  store(controller + 0x1C, constant(0));
-  store(controller + 0x200, constant(0x80000000));
-  store(controller + 0x214, constant(first));
-  store(controller + 0x04, constant(2)); // start channel 1
+  store(channel.controller, constant(1));
+  store(channel.controller + 0x18, constant(0));
+  store(channel.controller + 0x1C, constant(0));
+  store(channel.registers(), constant(0x80000000));
+  store(channel.registers() + 0x14, constant(channel.descriptors()));
+  store(channel.controller + 0x04, constant(channel.start()));
 }
 
-void Emitter::waitPrefetch() {
-  const uint32_t controller = *target::p920().address("sysdma0");
-  npu::WaitOp::create(b, loc, constant(controller + 0x14), constant(4)); // bit 2 is channel 1's
-  npu::Store32Op::create(b, loc, constant(controller + 0x14), constant(4));
+void Emitter::waitPrefetch(uint32_t number) {
+  PrefetchChannel channel(number);
+  npu::WaitOp::create(b, loc, constant(channel.controller + 0x14), constant(channel.done()));
+  npu::Store32Op::create(b, loc, constant(channel.controller + 0x14), constant(channel.done()));
 }
 
 } // namespace tensorturbo::tile

@@ -43,9 +43,10 @@ public:
   void moveShape(mlir::Value rows, mlir::Value columns, mlir::Value llbStride);
 
   /// Copies rows x rowBytes with a stride on the source side and waits for the end.
-  /// Linear copy by the second channel, as a chain of descriptors, that runs on beside the program.
-  void startPrefetch(mlir::Value destination, mlir::Value source, int64_t bytes);
-  void waitPrefetch();
+  /// Linear copy by channel 0, 1 or 2 of those for prefetching, as a chain of descriptors, that runs on
+  /// beside the program.
+  void startPrefetch(mlir::Value destination, mlir::Value source, int64_t bytes, uint32_t channel);
+  void waitPrefetch(uint32_t channel);
   void systemDma(mlir::Value destination, mlir::Value source, mlir::Value rows, mlir::Value rowBytes,
                  mlir::Value sourceStride);
 

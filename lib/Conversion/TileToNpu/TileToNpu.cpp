@@ -121,9 +121,9 @@ private:
     e.systemDma(at(op.getDst()), at(op.getSrc()), op.getRows(), op.getRowBytes(), op.getSrcStride());
   }
   void lowerOp(PrefetchStartOp op) {
-    e.startPrefetch(at(op.getDst()), at(op.getSrc()), int64_t(op.getBytes()));
+    e.startPrefetch(at(op.getDst()), at(op.getSrc()), int64_t(op.getBytes()), op.getChannel());
   }
-  void lowerOp(PrefetchWaitOp) { e.waitPrefetch(); }
+  void lowerOp(PrefetchWaitOp op) { e.waitPrefetch(op.getChannel()); }
   void lowerOp(LoadWordOp op) {
     op.getValue().replaceAllUsesWith(npu::Load32Op::create(b, op.getLoc(), at(op.getSrc())).getValue());
   }
@@ -347,6 +347,8 @@ std::unique_ptr<Pass> createTileToNpuPass(int ncore) {
 }
 
 void registerTileToNpuPasses() {
+  registerPass([] { return createDmaAddSchedulePass(); });
+  registerPass([] { return createInsnSchedulePass(); });
   registerPass([] { return createPlanMemoryPass(); });
   registerPass([] { return createTileToNpuPass(); });
   registerPass([] { return createCsrwEliminationPass(); });

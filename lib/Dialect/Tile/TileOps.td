@@ -65,17 +65,19 @@ def Tile_DmaOp : Tile_EffectOp<"dma"> {
 def Tile_BringOp : Tile_EffectOp<"bring"> {
   let summary = "constants from DDR to LLB, by the core that runs it: they are there when it ends";
   let description = "What a kernel asks for; prefetchWeights makes transfers of it that run ahead, or system DMA on the spot.";
-  let arguments = (ins Tile_Buffer:$dst, Tile_Buffer:$src, I64Attr:$bytes);
-  let assemblyFormat = "$dst `,` $src `bytes` $bytes attr-dict `:` type($dst) `,` type($src)";
+  let arguments = (ins Tile_Buffer:$dst, Tile_Buffer:$src, I64Attr:$bytes,
+                       DefaultValuedAttr<I64Attr, "0">:$offset);
+  let assemblyFormat = "$dst `,` $src `bytes` $bytes (`from` $offset^)? attr-dict `:` type($dst) `,` type($src)";
 }
 def Tile_PrefetchStartOp : Tile_EffectOp<"prefetch_start"> {
-  let summary = "starts a transfer from DDR to LLB that runs beside the program; one at a time";
-  let arguments = (ins Tile_PtrLLB:$dst, Tile_PtrShared:$src, I64Attr:$bytes);
-  let assemblyFormat = "$dst `,` $src `bytes` $bytes attr-dict `:` type($dst) `,` type($src)";
+  let summary = "starts a transfer from DDR to LLB that runs beside the program; one at a time on each of three channels";
+  let arguments = (ins Tile_PtrLLB:$dst, Tile_PtrShared:$src, I64Attr:$bytes, I32Attr:$channel);
+  let assemblyFormat = "$dst `,` $src `bytes` $bytes `channel` $channel attr-dict `:` type($dst) `,` type($src)";
 }
 def Tile_PrefetchWaitOp : Tile_EffectOp<"prefetch_wait"> {
-  let summary = "waits for the transfer that prefetch_start began";
-  let assemblyFormat = "attr-dict";
+  let summary = "waits for the transfer that prefetch_start began on the channel";
+  let arguments = (ins I32Attr:$channel);
+  let assemblyFormat = "`channel` $channel attr-dict";
 }
 def Tile_LoadWordOp : Tile_EffectOp<"load_word"> {
   let summary = "the 32-bit word at an address, for the scalar core";

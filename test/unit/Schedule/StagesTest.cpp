@@ -1,6 +1,7 @@
 // The planner of level 1 on small chains and on random graphs.
 #include "Schedule/Stages.h"
 #include <gtest/gtest.h>
+#include <map>
 #include <random>
 
 using namespace tensorturbo::schedule;
@@ -32,6 +33,72 @@ StageProblem chain(int64_t batch, const std::vector<int64_t> &megabytes, int64_t
   return p;
 }
 
+/// The loops of the plan, one call after the other: (step, number of the part).
+void runLoops(const StagePlan &plan, int first, int last, int64_t outer, int64_t index,
+              std::vector<std::pair<int, int64_t>> &calls) {
+  int64_t coarsest = plan.stages[static_cast<size_t>(last)].parts;
+  for (int64_t i = 0; i < coarsest / outer; ++i) {
+    int64_t part = index * (coarsest / outer) + i;
+    int begin = first;
+    for (int s = first; s <= last; ++s) {
+      const Stage &stage = plan.stages[static_cast<size_t>(s)];
+      if (stage.parts > coarsest) {
+        if (s == last || plan.stages[static_cast<size_t>(s) + 1].parts == coarsest)
+          runLoops(plan, begin, s, coarsest, part, calls);
+        continue;
+      }
+      for (int k = stage.first; k <= stage.last; ++k)
+        calls.push_back({k, part});
+      begin = s + 1;
+    }
+  }
+}
+
+/// Executes the plan on tokens: each resident place must still hold what a step wants to read.
+void checkRun(const StageProblem &p, const StagePlan &plan) {
+  std::vector<std::pair<int, int64_t>> calls;
+  for (int s = 0, end = static_cast<int>(plan.stages.size()); s < end;) {
+    int last = s;
+    while (last + 1 < end && plan.nestOf(last + 1) == s)
+      ++last;
+    runLoops(plan, s, last, 1, 0, calls);
+    s = last + 1;
+  }
+  // By place and slice of it: the tensor and the images that it holds. Slices are those of the finest parts.
+  int64_t finest = 1;
+  for (const Stage &s : plan.stages)
+    finest = std::max(finest, s.parts);
+  std::map<std::pair<int, int64_t>, std::pair<int, int64_t>> memory;
+  auto access = [&](int step, int64_t part, int tensor, bool write) {
+    const StageTensor &t = p.tensors[static_cast<size_t>(tensor)];
+    if (!plan.resident[static_cast<size_t>(tensor)])
+      return;
+    auto [first, last] = plan.lifetime(p, tensor);
+    EXPECT_LE(first, step);
+    EXPECT_GE(last, step);
+    int64_t parts = plan.stages[static_cast<size_t>(plan.stageOf(step))].parts;
+    int64_t images = t.batched ? finest / parts : finest, from = t.batched ? part * images : 0;
+    int64_t held = finest / plan.scope(p, tensor);
+    for (int64_t i = from; i < from + images; ++i) {
+      std::pair<int, int64_t> at{plan.placeOf(p, tensor), i % held}, what{tensor, i};
+      if (write)
+        memory[at] = what;
+      else
+        EXPECT_TRUE(memory.count(at) && memory[at] == what) << "step " << step << " tensor " << tensor;
+    }
+  };
+  std::vector<int64_t> runs(p.steps.size());
+  for (auto [step, part] : calls) {
+    EXPECT_EQ(part, runs[static_cast<size_t>(step)]++) << "parts come in order";
+    for (int t : p.steps[static_cast<size_t>(step)].inputs)
+      access(step, part, t, false);
+    for (int t : p.steps[static_cast<size_t>(step)].outputs)
+      access(step, part, t, true);
+  }
+  for (size_t k = 0; k < runs.size(); ++k)
+    EXPECT_EQ(runs[k], plan.stages[static_cast<size_t>(plan.stageOf(static_cast<int>(k)))].parts);
+}
+
 /// What must hold for every plan.
 void check(const StageProblem &p, const StagePlan &plan) {
   int next = 0;
@@ -56,8 +123,9 @@ void check(const StageProblem &p, const StagePlan &plan) {
       EXPECT_FALSE(p.tensors[i].ddrOnly);
       EXPECT_GE(p.tensors[i].producer, 0);
     }
-  for (int k = 0; k < static_cast<int>(p.steps.size()); ++k)
-    EXPECT_LE(plan.liveBytes(p, k), p.llbBytes);
+  for (int64_t live : plan.liveBytes(p))
+    EXPECT_LE(live, p.llbBytes);
+  checkRun(p, plan);
 }
 } // namespace
 
@@ -76,7 +144,6 @@ TEST(Stages, LargeBatchRunsInParts) {
   StageProblem p = chain(16, {16, 12, 12, 12, 1});
   StagePlan plan = planStages(p);
   check(p, plan);
-  ASSERT_EQ(plan.stages.size(), 1u);
   EXPECT_GE(plan.stages[0].parts, 4);
   EXPECT_TRUE(plan.resident[1] && plan.resident[2] && plan.resident[3]);
 }
@@ -89,6 +156,36 @@ TEST(Stages, HeavyWeightsAreNotReadForEveryPart) {
   check(p, plan);
   EXPECT_GT(plan.stages[static_cast<size_t>(plan.stageOf(0))].parts, 1);
   EXPECT_EQ(plan.stages[static_cast<size_t>(plan.stageOf(4))].parts, 1);
+}
+
+TEST(Stages, PartsGrowCoarserAsTensorsGrowSmaller) {
+  // A quarter of the tensors each time, four times the weights: nested loops, and nothing between goes to
+  // DDR.
+  StageProblem p = chain(16, {8, 32, 32, 32, 8, 8, 8, 2, 2, 2, 1});
+  for (size_t k = 0; k < p.steps.size(); ++k)
+    p.steps[k].weightBytes = k < 3 ? mib / 8 : k < 6 ? mib / 2 : 2 * mib;
+  StagePlan plan = planStages(p);
+  check(p, plan);
+  for (size_t i = 1; i + 1 < p.tensors.size(); ++i)
+    EXPECT_TRUE(plan.resident[i]) << i;
+  ASSERT_GE(plan.stages.size(), 3u);
+  for (size_t s = 1; s < plan.stages.size(); ++s)
+    EXPECT_LT(plan.stages[s].parts, plan.stages[s - 1].parts);
+  EXPECT_EQ(plan.nestOf(static_cast<int>(plan.stages.size()) - 1), 0);
+}
+
+TEST(Stages, OutputTakesThePlaceOfAnInput) {
+  StageProblem p = chain(1, {1, 5, 1, 5, 1});
+  // Step 2 adds what step 0 made.
+  p.steps[2].inputs.push_back(1);
+  p.tensors[1].lastUse = 2;
+  EXPECT_FALSE(planStages(p).resident[1] && planStages(p).resident[3]);
+  p.steps[2].inPlace = 1;
+  StagePlan plan = planStages(p);
+  check(p, plan);
+  EXPECT_TRUE(plan.resident[1] && plan.resident[3]);
+  EXPECT_EQ(plan.placeOf(p, 3), 1);
+  EXPECT_EQ(plan.placeOf(p, 1), 1);
 }
 
 TEST(Stages, StepThatCannotBeSplitRunsWhole) {
@@ -131,6 +228,8 @@ TEST(Stages, RandomGraphs) {
       t.bytes = pick(1, 20) * mib / 2 * p.batch;
       t.producer = t.lastUse = k;
       t.ddrOnly = pick(0, 9) == 0;
+      if (pick(0, 2) == 0)
+        s.inPlace = s.inputs[0];
       s.outputs = {static_cast<int>(p.tensors.size())};
       p.tensors.push_back(t);
       p.steps.push_back(s);

@@ -1,0 +1,51 @@
+// LLB of a whole program: weights that come ahead, tensors that stay, and the kernels' own buffers.
+#pragma once
+#include "Conversion/RelayToTile/PrefetchWeights.h"
+#include "Pipeline/KernelLoops.h"
+#include "Schedule/MemoryPlan.h"
+
+namespace tensorturbo {
+
+/// A buffer that the kernels of one step share.
+struct SharedBuffer {
+  std::string global;
+  int64_t bytes = 0;
+  size_t step = 0;
+};
+
+class LlbPlacement {
+public:
+  LlbPlacement(mlir::ModuleOp tileModule, BufferAssignment &assignment, const StageDecisions &decisions,
+               const KernelLoops &loops, const std::vector<SharedBuffer> &shared);
+
+  /// Chooses which weights come ahead (none, if `ahead` is false) and where everything lies. Leaves more and
+  /// more of LLB free for holes between buffers until a placement is found. False after a resource error.
+  bool plan(bool ahead, Diagnostics &diags);
+
+  /// Replaces the kernels' requests for weights by transfers as planned.
+  void bringWeights();
+
+  /// Sets all addresses: those of the kernels' own buffers are added to their planned offsets within the
+  /// kernel.
+  void place();
+
+private:
+  mlir::ModuleOp tileModule;
+  BufferAssignment &assignment;
+  const StageDecisions &decisions;
+  const KernelLoops &loops;
+  const std::vector<SharedBuffer> &shared;
+  std::vector<mlir::func::FuncOp> kernels;
+  std::vector<tile::WantedWeights> wanted;
+
+  std::vector<schedule::PrefetchTransfer> transfers;
+  schedule::MemoryProblem problem;
+  schedule::MemoryPlan found;
+  std::vector<tile::PrefetchedBuffer> prefetched;
+
+  schedule::MemoryProblem memoryProblem() const;
+  /// Buffers that stay, without those that take the place of another one.
+  std::vector<size_t> roots() const;
+};
+
+} // namespace tensorturbo
