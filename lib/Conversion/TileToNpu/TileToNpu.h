@@ -11,6 +11,12 @@ namespace tensorturbo::tile {
 /// nothing in LLB, L1 or IM outlives a kernel.
 bool planKernelMemory(mlir::func::FuncOp kernel, Diagnostics &diags);
 
+/// tile-dmaadd-sch: less arithmetic for the addresses and sizes of moves, by bounds of loop variables.
+std::unique_ptr<mlir::Pass> createDmaAddSchedulePass(int ncore = 8);
+
+/// tile-insn-schedule: order of instructions, and stores over the back edges of loops, before the memory plan.
+std::unique_ptr<mlir::Pass> createInsnSchedulePass(int ncore = 8);
+
 /// planKernelMemory for every kernel of the module (pass tile-plan-memory).
 std::unique_ptr<mlir::Pass> createPlanMemoryPass();
 
@@ -23,7 +29,7 @@ std::unique_ptr<mlir::Pass> createTileToNpuPass(int ncore = 8);
 /// value is put in front of the loop first. Kernels start with unknown contents.
 std::unique_ptr<mlir::Pass> createCsrwEliminationPass();
 
-/// Registers the three passes with tt-opt.
+/// Registers these passes with tt-opt.
 void registerTileToNpuPasses();
 
 } // namespace tensorturbo::tile

@@ -1,0 +1,168 @@
+// Pass tile-dmaadd-sch (option dmaadd_sch): the additions that make the addresses and sizes of moves. Bounds
+// of loop variables say what many of them are, so that less is worked out in loops:
+//
+//      for i = core to 64 step 8:                        for i = core to 64 step 8:
+//        image = i / 64, tile = i % 64
+//        row = tile * 392                                  row = i * 392
+//        rows = min(25088 - row, 392)            =>
+//        load rows, in[image * 802816 + row * 64]          load 392, in[row * 64]
+//
+// A size that has become a constant leaves the loop with its CSR write (npu-csrw-elim). Loops of one turn go,
+// and those of at most one become a condition. Transfers by system DMA that follow each other directly become
+// a chain of descriptors with one start and one wait.
+#include "Conversion/TileToNpu/TileToNpu.h"
+#include "Conversion/TileToNpu/ValueBounds.h"
+#include "Dialect/Tile/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tensorturbo::tile {
+namespace {
+
+/// One walk over a kernel.
+class Simplifier {
+public:
+  Simplifier(func::FuncOp kernel, int ncore) : kernel(kernel), b(kernel.getContext()), bounds(ncore) {}
+
+  bool run() {
+    // Outer loops first: their variables bound the inner ones.
+    SmallVector<Operation *> ops;
+    kernel.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
+    for (Operation *op : ops) {
+      if (auto loop = dyn_cast<scf::ForOp>(op))
+        simplify(loop);
+      else if (op->getNumResults() == 1 && op->getResult(0).getType().isSignlessInteger() &&
+               isMemoryEffectFree(op) && !op->hasTrait<OpTrait::ConstantLike>())
+        if (Value simpler = simplify(op))
+          replace(op, simpler);
+    }
+    return changed;
+  }
+
+private:
+  void replace(Operation *op, Value value) {
+    op->getResult(0).replaceAllUsesWith(value);
+    changed = true;
+  }
+  Value constant(Operation *at, int64_t value, Type type) {
+    b.setInsertionPoint(at);
+    return arith::ConstantOp::create(b, at->getLoc(), b.getIntegerAttr(type, value));
+  }
+  Value simplify(Operation *op) {
+    Value result = op->getResult(0);
+    if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
+      std::optional<bool> known = outcome(compare);
+      return known ? constant(op, *known, result.getType()) : Value();
+    }
+    if (!result.getType().isInteger(32))
+      return {};
+    Interval range = bounds.of(result);
+    if (range.isSingle())
+      return constant(op, range.low, result.getType());
+    return llvm::TypeSwitch<Operation *, Value>(op)
+        .Case<arith::MinSIOp, arith::MaxSIOp>([&](auto) {
+          Interval difference = bounds.difference(op->getOperand(0), op->getOperand(1));
+          bool first = isa<arith::MinSIOp>(op) ? difference.high <= 0 : difference.low >= 0;
+          bool second = isa<arith::MinSIOp>(op) ? difference.low >= 0 : difference.high <= 0;
+          return first ? op->getOperand(0) : second ? op->getOperand(1) : Value();
+        })
+        .Case<arith::RemUIOp, arith::RemSIOp>([&](auto) {
+          Interval x = bounds.of(op->getOperand(0)), y = bounds.of(op->getOperand(1));
+          return x.low >= 0 && x.high < y.low ? op->getOperand(0) : Value();
+        })
+        .Case<arith::AddIOp, arith::SubIOp>([&](auto) { return shorterSum(op); })
+        .Default([](Operation *) { return Value(); });
+  }
+  /// A value plus a constant, or just the value.
+  Value shorterSum(Operation *op) {
+    auto [value, offset] = bounds.valuePlusConstant(op->getResult(0));
+    if (!value || value == op->getResult(0))
+      return {};
+    if (offset == 0)
+      return value;
+    bool isShort =
+        isa<arith::AddIOp>(op) && op->getOperand(0) == value && matchPattern(op->getOperand(1), m_Constant());
+    if (isShort)
+      return {};
+    Value right = constant(op, offset, op->getResult(0).getType());
+    return arith::AddIOp::create(b, op->getLoc(), value, right);
+  }
+  std::optional<bool> outcome(arith::CmpIOp compare) {
+    if (!compare.getLhs().getType().isInteger(32))
+      return std::nullopt;
+    Interval d = bounds.difference(compare.getLhs(), compare.getRhs());
+    using P = arith::CmpIPredicate;
+    switch (compare.getPredicate()) {
+    case P::eq:
+    case P::ne:
+      if (d.contains(0) && !d.isSingle())
+        return std::nullopt;
+      return d.contains(0) == (compare.getPredicate() == P::eq);
+    case P::slt:
+      return d.high < 0 ? std::optional(true) : d.low >= 0 ? std::optional(false) : std::nullopt;
+    case P::sge:
+      return d.high < 0 ? std::optional(false) : d.low >= 0 ? std::optional(true) : std::nullopt;
+    default:
+      return std::nullopt;
+    }
+  }
+  void simplify(scf::ForOp loop) {
+    Interval trips = bounds.trips(loop.getLowerBound(), loop.getUpperBound(), loop.getStep());
+    if (trips.high > 1 || loop.getNumResults() != 0)
+      return;
+    IRRewriter rewriter(loop.getContext());
+    Block *target = loop->getBlock();
+    auto before = loop->getIterator();
+    if (trips.low < 1) {
+      rewriter.setInsertionPoint(loop);
+      Value some = arith::CmpIOp::create(rewriter, loop.getLoc(), arith::CmpIPredicate::slt,
+                                         loop.getLowerBound(), loop.getUpperBound());
+      auto branch = scf::IfOp::create(rewriter, loop.getLoc(), some, /*withElseRegion=*/false);
+      target = branch.thenBlock();
+      before = target->getTerminator()->getIterator();
+    }
+    rewriter.eraseOp(loop.getBody()->getTerminator());
+    rewriter.inlineBlockBefore(loop.getBody(), target, before, {loop.getLowerBound()});
+    rewriter.eraseOp(loop);
+    changed = true;
+  }
+
+  func::FuncOp kernel;
+  OpBuilder b;
+  ValueBounds bounds;
+  bool changed = false;
+};
+
+class DmaAddSchedulePass : public PassWrapper<DmaAddSchedulePass, OperationPass<func::FuncOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DmaAddSchedulePass)
+  explicit DmaAddSchedulePass(int cores = 8) { ncore = cores; }
+  DmaAddSchedulePass(const DmaAddSchedulePass &other) : PassWrapper(other) { ncore = other.ncore.getValue(); }
+  StringRef getArgument() const override { return "tile-dmaadd-sch"; }
+  StringRef getDescription() const override { return "less arithmetic for the addresses and sizes of moves"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, scf::SCFDialect>();
+  }
+  void runOnOperation() override {
+    // What one walk finds lets the next one find more.
+    constexpr int walks = 3;
+    for (int i = 0; i < walks && Simplifier(getOperation(), ncore).run(); ++i) {
+    }
+  }
+
+private:
+  Option<int> ncore{*this, "ncore", llvm::cl::desc("cores that run the kernels"), llvm::cl::init(8)};
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createDmaAddSchedulePass(int ncore) {
+  return std::make_unique<DmaAddSchedulePass>(ncore);
+}
+
+} // namespace tensorturbo::tile

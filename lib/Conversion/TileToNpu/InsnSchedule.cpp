@@ -1,0 +1,321 @@
+// Pass tile-insn-schedule (option insn_schedule): order of a kernel's instructions before its buffers have
+// addresses. A core's MTE handles moves in the order in which they come, so a load behind a store waits for
+// everything that the store waits for. Two steps:
+//
+// 1. A loop's stores move over its back edge, behind the loads of the next turn:
+//
+//      for i:                                  for i:
+//        load rows(i)                            load rows(i)
+//        conv sum, rows                          conv sum, rows
+//        add out, sum                  =>        if i is not the first: store out(i - 1)
+//        store out(i)                            add out, sum
+//                                              store out(last)
+//
+//    The load of turn i now runs beside the vector instructions of turn i - 1.
+// 2. Straight pieces are list-scheduled by the engines' times (Schedule/ListSchedule.h): of two unrolled
+// turns
+//    the second load comes before the first store.
+//
+// Nothing moves over barriers, system DMA or sends; broadcasts keep their order, which is the same on all
+// cores; instructions whose operands may share a byte keep theirs.
+#include "Conversion/TileToNpu/TileAccesses.h"
+#include "Conversion/TileToNpu/TileToNpu.h"
+#include "Schedule/ListSchedule.h"
+#include "Target/Target.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace tensorturbo::tile {
+namespace {
+
+//===-- stores over the back edge
+//------------------------------------------------------------------------===//
+
+/// True if `store` of one turn and `other` of the next one may touch the same bytes: offsets say nothing
+/// here.
+bool meetInAnyTurn(Operation *store, Operation *other, ValueBounds &bounds) {
+  for (const TileAccess &x : accessesOf(store, bounds))
+    for (const TileAccess &y : accessesOf(other, bounds))
+      if ((x.isWrite || y.isWrite) && x.isShared == y.isShared &&
+          (!x.buffer || !y.buffer || x.buffer == y.buffer))
+        return true;
+  return false;
+}
+
+bool containsLoad(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return isa<LoadOp, BroadcastOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Copies of `stores` and their views, with values replaced by `mapping`.
+void cloneStores(OpBuilder &b, ArrayRef<StoreOp> stores, IRMapping mapping) {
+  for (StoreOp store : stores) {
+    for (Value pointer : {store.getDst(), store.getSrc()})
+      if (!mapping.contains(pointer))
+        mapping.map(pointer, b.clone(*pointer.getDefiningOp(), mapping)->getResult(0));
+    b.clone(*store, mapping);
+  }
+}
+
+class StoreDelay {
+public:
+  StoreDelay(scf::ForOp loop, int ncore) : loop(loop), bounds(ncore) {}
+
+  void run() {
+    for (Operation &op : loop.getBody()->without_terminator())
+      body.push_back(&op);
+    bool worthIt = loop.getNumResults() == 0 && llvm::none_of(body, isFence) &&
+                   bounds.trips(loop.getLowerBound(), loop.getUpperBound(), loop.getStep()).high > 1;
+    if (worthIt && findStores() && findPlace())
+      rewrite();
+  }
+
+private:
+  /// Stores that may move to the end of the turn.
+  bool findStores() {
+    SmallVector<Operation *> later;
+    for (Operation *op : llvm::reverse(body)) {
+      auto store = dyn_cast<StoreOp>(op);
+      bool free = store && llvm::none_of(later, [&](Operation *x) { return mustStayInOrder(op, x, bounds); });
+      free = free && fromOutside(store.getDst()) && fromOutside(store.getSrc());
+      if (free)
+        stores.push_back(store);
+      else if (!isMemoryEffectFree(op))
+        later.push_back(op);
+    }
+    std::reverse(stores.begin(), stores.end());
+    return !stores.empty();
+  }
+  bool fromOutside(Value pointer) {
+    auto view = pointer.getDefiningOp<ViewOp>();
+    return view && loop.isDefinedOutsideOfLoop(view.getBuffer());
+  }
+  /// The op of the next turn in front of which they must be done; false if no load comes before it.
+  bool findPlace() {
+    bool loads = false;
+    for (Operation *op : body) {
+      if (isMemoryEffectFree(op))
+        continue;
+      if (llvm::is_contained(stores, op) ||
+          llvm::any_of(stores, [&](StoreOp store) { return meetInAnyTurn(store, op, bounds); })) {
+        place = op;
+        return loads;
+      }
+      loads |= containsLoad(op);
+    }
+    return false;
+  }
+  void rewrite() {
+    llvm::SetVector<Value> carried;
+    auto collect = [&](Value value) {
+      if (value.getType().isInteger(32) && !loop.isDefinedOutsideOfLoop(value))
+        carried.insert(value);
+    };
+    for (StoreOp store : stores) {
+      llvm::for_each(store->getOperands(), collect);
+      collect(store.getDst().getDefiningOp<ViewOp>().getOffset());
+      collect(store.getSrc().getDefiningOp<ViewOp>().getOffset());
+    }
+    Location loc = stores.front().getLoc();
+    IRRewriter b(loop.getContext());
+    b.setInsertionPoint(loop);
+    Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+    bool always = bounds.of(loop.getLowerBound()).high < bounds.of(loop.getUpperBound()).low;
+    auto next = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
+        b, SmallVector<Value>(carried.size(), zero), /*replaceInitOperandUsesInLoop=*/false,
+        [&](OpBuilder &, Location, ArrayRef<BlockArgument>) {
+          return SmallVector<Value>(carried.getArrayRef());
+        }));
+    IRMapping before, last;
+    // The yield holds what the values have become.
+    for (auto [value, argument, result] :
+         llvm::zip(next.getYieldedValues(), next.getRegionIterArgs(), next.getResults())) {
+      before.map(value, argument);
+      last.map(value, result);
+    }
+    b.setInsertionPoint(place);
+    auto guarded = [&](arith::CmpIPredicate predicate, Value x, Value y, const IRMapping &mapping) {
+      Value condition = arith::CmpIOp::create(b, loc, predicate, x, y);
+      auto branch = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false);
+      OpBuilder inside = branch.getThenBodyBuilder();
+      cloneStores(inside, stores, mapping);
+    };
+    guarded(arith::CmpIPredicate::ne, next.getInductionVar(), next.getLowerBound(), before);
+    b.setInsertionPointAfter(next);
+    if (always)
+      cloneStores(b, stores, last);
+    else
+      guarded(arith::CmpIPredicate::slt, next.getLowerBound(), next.getUpperBound(), last);
+    for (StoreOp store : stores)
+      store.erase();
+  }
+
+  scf::ForOp loop;
+  ValueBounds bounds;
+  SmallVector<Operation *> body;
+  SmallVector<StoreOp> stores;
+  Operation *place = nullptr;
+};
+
+//===-- list scheduling
+//----------------------------------------------------------------------------------===//
+
+/// The one engine that an op and everything in it keep busy.
+std::optional<TileEngine> onlyEngine(Operation *op) {
+  std::optional<TileEngine> engine = engineOf(op);
+  if (engine || !isa<scf::IfOp>(op) || op->getNumResults() != 0)
+    return engine;
+  bool mixed = false;
+  op->walk([&](Operation *inner) {
+    auto e = engineOf(inner);
+    mixed |= isa<scf::ForOp>(inner) || (e && engine && *e != *engine);
+    engine = e ? e : engine;
+  });
+  return mixed ? std::nullopt : engine;
+}
+
+/// Straight pieces of one block.
+class BlockSchedule {
+public:
+  BlockSchedule(Block &block, int ncore) : block(block), bounds(ncore) {}
+
+  void run() {
+    SmallVector<Operation *> all;
+    for (Operation &op : block.without_terminator())
+      all.push_back(&op);
+    for (Operation *op : all) {
+      if (isMemoryEffectFree(op) && op->getNumRegions() == 0)
+        continue;
+      // Long pieces gain nothing more; the test of all pairs would take long.
+      constexpr size_t longest = 256;
+      bool movable = !isFence(op) && onlyEngine(op);
+      if (movable)
+        piece.push_back(op);
+      if (!movable || piece.size() == longest)
+        schedule();
+    }
+    schedule();
+  }
+
+private:
+  void schedule() {
+    std::vector<schedule::ScheduleUnit> units;
+    for (auto [index, op] : llvm::enumerate(piece)) {
+      schedule::ScheduleUnit unit;
+      unit.engine = uint32_t(*onlyEngine(op));
+      // CSR writes and addresses in front of it.
+      unit.issue = 6;
+      op->walk([&](Operation *inner) { unit.cycles += cyclesOf(inner, bounds); });
+      for (size_t k = 0; k < index; ++k)
+        if (mustStayInOrder(piece[k], op, bounds))
+          unit.after.push_back(uint32_t(k));
+      units.push_back(std::move(unit));
+    }
+    std::vector<uint32_t> order = schedule::listSchedule(units, model());
+    if (!std::is_sorted(order.begin(), order.end()) && betterInLoop(units, order))
+      reorder(order);
+    piece.clear();
+  }
+  static schedule::ScheduleModel model() {
+    schedule::ScheduleModel model;
+    model.queueDepth = uint32_t(target::p920().costs()->queueDepth);
+    return model;
+  }
+  /// In a loop the next turns count too. Buffers are supposed to have two slots where their offset changes.
+  bool betterInLoop(const std::vector<schedule::ScheduleUnit> &units, const std::vector<uint32_t> &order) {
+    auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
+    if (!loop)
+      return true;
+    constexpr uint32_t turns = 4;
+    auto count = uint32_t(units.size());
+    std::vector<schedule::ScheduleUnit> repeated;
+    for (uint32_t turn = 0; turn < turns; ++turn)
+      for (uint32_t k = 0; k < count; ++k) {
+        schedule::ScheduleUnit unit = units[k];
+        for (uint32_t &before : unit.after)
+          before += turn * count;
+        for (uint32_t other = 0; other < count; ++other)
+          if (uint32_t distance = turnsApart(loop, piece[other], piece[k]); distance && distance <= turn)
+            unit.after.push_back((turn - distance) * count + other);
+        repeated.push_back(std::move(unit));
+      }
+    std::vector<uint32_t> given, changed;
+    for (uint32_t turn = 0; turn < turns; ++turn)
+      for (uint32_t k = 0; k < count; ++k) {
+        given.push_back(turn * count + k);
+        changed.push_back(turn * count + order[k]);
+      }
+    return schedule::finishTime(repeated, changed, model()) < schedule::finishTime(repeated, given, model());
+  }
+  /// After how many turns `later` meets what `earlier` touched; 0 if never.
+  uint32_t turnsApart(scf::ForOp loop, Operation *earlier, Operation *later) {
+    uint32_t nearest = 0;
+    for (const TileAccess &x : accessesOf(earlier, bounds))
+      for (const TileAccess &y : accessesOf(later, bounds)) {
+        if (!(x.isWrite || y.isWrite) || x.isShared || y.isShared || x.buffer != y.buffer)
+          continue;
+        bool varies = x.offset && !loop.isDefinedOutsideOfLoop(x.offset);
+        nearest = nearest == 1 || !varies ? 1 : 2;
+      }
+    return nearest;
+  }
+  /// Moves the ops behind the piece's last one, in the new order, each after the values it needs.
+  void reorder(ArrayRef<uint32_t> order) {
+    Operation *end = piece.back()->getNextNode();
+    llvm::SmallPtrSet<Operation *, 16> waiting(piece.begin(), piece.end());
+    Operation *first = piece.front();
+    // Values that are worked out between the ops of the piece go in front of all of them.
+    for (Operation *op = first; op != end;) {
+      Operation *next = op->getNextNode();
+      if (!waiting.contains(op))
+        op->moveBefore(first);
+      op = next;
+    }
+    for (uint32_t index : order)
+      piece[index]->moveBefore(end);
+  }
+
+  Block &block;
+  ValueBounds bounds;
+  SmallVector<Operation *> piece;
+};
+
+class InsnSchedulePass : public PassWrapper<InsnSchedulePass, OperationPass<func::FuncOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(InsnSchedulePass)
+  explicit InsnSchedulePass(int cores = 8) { ncore = cores; }
+  InsnSchedulePass(const InsnSchedulePass &other) : PassWrapper(other) { ncore = other.ncore.getValue(); }
+  StringRef getArgument() const override { return "tile-insn-schedule"; }
+  StringRef getDescription() const override { return "order instructions before buffers have addresses"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, scf::SCFDialect>();
+  }
+  void runOnOperation() override {
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    for (scf::ForOp loop : loops)
+      StoreDelay(loop, ncore).run();
+    SmallVector<Block *> blocks;
+    getOperation().walk([&](Block *block) { blocks.push_back(block); });
+    for (Block *block : blocks)
+      BlockSchedule(*block, ncore).run();
+  }
+
+private:
+  Option<int> ncore{*this, "ncore", llvm::cl::desc("cores that run the kernels"), llvm::cl::init(8)};
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createInsnSchedulePass(int ncore) {
+  return std::make_unique<InsnSchedulePass>(ncore);
+}
+
+} // namespace tensorturbo::tile

@@ -1,0 +1,208 @@
+#include "Conversion/TileToNpu/TileAccesses.h"
+#include "Target/Target.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tensorturbo::tile {
+namespace {
+
+constexpr int64_t half = 2, tableBytes = 65536 * half;
+
+class Collector {
+public:
+  Collector(ValueBounds &bounds, SmallVector<TileAccess> &list) : bounds(bounds), list(list) {}
+
+  void collect(Operation *op) {
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<LoadOp, BroadcastOp>([&](auto move) {
+          write(move.getDst(), matrix(move.getRows(), move.getColumns(), {}));
+          read(move.getSrc(), matrix(move.getRows(), move.getColumns(), move.getLlbStride()));
+        })
+        .Case<StoreOp>([&](StoreOp move) {
+          write(move.getDst(), matrix(move.getRows(), move.getColumns(), move.getLlbStride()));
+          read(move.getSrc(), matrix(move.getRows(), move.getColumns(), {}));
+        })
+        .Case<ConvOp>([&](ConvOp conv) {
+          write(conv.getDst(),
+                image(conv.getOutHeight(), conv.getOutWidth(), conv.getDstPixelStride(), conv.getCout()));
+          read(conv.getSrc(),
+               image(conv.getHeight(), conv.getWidth(), conv.getSrcPixelStride(), conv.getCin()));
+          int64_t taps = int64_t(conv.getKernelHeight()) * conv.getKernelWidth();
+          read(conv.getWeights(), taps * high(conv.getCin()) *
+                                      std::max(high(conv.getWeightRowStride()), half * high(conv.getCout())));
+        })
+        .Case<MatmulOp>([&](MatmulOp product) {
+          bool transposed = product.getTransposed();
+          Value rows = transposed ? product.getK() : product.getM();
+          Value columns = transposed ? product.getM() : product.getK();
+          write(product.getDst(), matrix(product.getM(), product.getN(), product.getDstStride()));
+          read(product.getLhs(), matrix(rows, columns, product.getLhsStride()));
+          read(product.getRhs(), matrix(product.getK(), product.getN(), product.getRhsStride()));
+        })
+        .Case<TransposeOp>([&](TransposeOp op) {
+          write(op.getDst(), matrix(op.getColumns(), op.getRows(), op.getDstStride()));
+          read(op.getSrc(), matrix(op.getRows(), op.getColumns(), op.getSrcStride()));
+        })
+        .Case<BinaryOp>([&](BinaryOp op) {
+          write(op.getDst(), matrix(op.getRows(), op.getColumns(), op.getDstStride()));
+          read(op.getLhs(), matrix(op.getRows(), op.getColumns(), op.getLhsStride()));
+          read(op.getRhs(), matrix(op.getRows(), op.getColumns(), op.getRhsStride()));
+        })
+        .Case<BinaryVectorOp>([&](BinaryVectorOp op) {
+          write(op.getDst(), matrix(op.getRows(), op.getColumns(), op.getDstStride()));
+          read(op.getLhs(), matrix(op.getRows(), op.getColumns(), op.getLhsStride()));
+          read(op.getVector(), vector(op));
+        })
+        .Case<BinaryScalarOp>([&](BinaryScalarOp op) {
+          write(op.getDst(), matrix(op.getRows(), op.getColumns(), op.getDstStride()));
+          read(op.getLhs(), matrix(op.getRows(), op.getColumns(), op.getLhsStride()));
+        })
+        .Case<UnaryOp>([&](UnaryOp op) {
+          write(op.getDst(), matrix(op.getRows(), op.getColumns(), op.getDstStride()));
+          read(op.getSrc(), matrix(op.getRows(), op.getColumns(), op.getSrcStride()));
+        })
+        .Case<LookupOp>([&](LookupOp op) {
+          write(op.getDst(), matrix(op.getRows(), op.getColumns(), op.getDstStride()));
+          read(op.getSrc(), matrix(op.getRows(), op.getColumns(), op.getSrcStride()));
+          read(op.getTable(), tableBytes);
+        })
+        .Case<FillOp>(
+            [&](FillOp op) { write(op.getDst(), matrix(op.getRows(), op.getColumns(), op.getDstStride())); })
+        .Case<SpreadOp>([&](SpreadOp op) {
+          write(op.getDst(), matrix(op.getRows(), op.getColumns(), op.getDstStride()));
+          read(op.getVector(), vector(op));
+        })
+        .Case<ReduceOp>([&](ReduceOp op) {
+          write(op.getDst(), results(op));
+          read(op.getSrc(), matrix(op.getRows(), op.getColumns(), op.getSrcStride()));
+        })
+        .Case<DotOp>([&](DotOp op) {
+          write(op.getDst(), results(op));
+          read(op.getLhs(), matrix(op.getRows(), op.getColumns(), op.getLhsStride()));
+          read(op.getRhs(), matrix(op.getRows(), op.getColumns(), op.getRhsStride()));
+        });
+  }
+
+private:
+  int64_t high(Value value) { return std::max<int64_t>(bounds.of(value).high, 0); }
+  /// Rows of halves; a stride of 0 stands for dense rows.
+  int64_t matrix(Value rows, Value columns, Value stride) {
+    int64_t row = high(columns) * half;
+    return (high(rows) - 1) * std::max(row, stride ? high(stride) : 0) + row;
+  }
+  int64_t image(Value height, Value width, Value pixelStride, Value channels) {
+    return high(height) * high(width) * std::max(high(pixelStride), half * high(channels));
+  }
+  template <typename Op> int64_t vector(Op op) {
+    return half * high(op.getAxis() == Axis::rows ? op.getRows() : op.getColumns());
+  }
+  template <typename Op> int64_t results(Op op) {
+    if (op.getAxis() == Axis::columns)
+      return half * high(op.getColumns());
+    return high(op.getRows()) * std::max(half, high(op.getDstStride()));
+  }
+  void read(Value pointer, int64_t bytes) { add(pointer, bytes, false); }
+  void write(Value pointer, int64_t bytes) { add(pointer, bytes, true); }
+  void add(Value pointer, int64_t bytes, bool isWrite) {
+    bool isShared = cast<PointerType>(pointer.getType()).getLevel() <= MemoryLevel::LLB;
+    auto view = pointer.getDefiningOp<ViewOp>();
+    // Where a pointer comes from no view, it may point into anything.
+    if (!view) {
+      list.push_back({nullptr, {}, bytes, isWrite, isShared});
+      return;
+    }
+    const void *buffer = view.getBuffer().getDefiningOp();
+    if (auto global = view.getBuffer().getDefiningOp<GlobalBufferOp>())
+      buffer = global.getGlobalAttr().getAttr().getAsOpaquePointer();
+    list.push_back({buffer, view.getOffset(), bytes, isWrite, isShared});
+  }
+
+  ValueBounds &bounds;
+  SmallVector<TileAccess> &list;
+};
+
+bool conflict(const TileAccess &a, const TileAccess &b, ValueBounds &bounds) {
+  if (!(a.isWrite || b.isWrite) || a.isShared != b.isShared)
+    return false;
+  if (!a.buffer || !b.buffer)
+    return true;
+  return a.buffer == b.buffer && !bounds.apart(a.offset, a.bytes, b.offset, b.bytes);
+}
+
+bool containsBroadcast(Operation *op) {
+  return op->walk([](BroadcastOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+} // namespace
+
+std::optional<TileEngine> engineOf(Operation *op) {
+  if (isa<LoadOp, StoreOp, BroadcastOp>(op))
+    return TileEngine::Mte;
+  if (isa<ConvOp, MatmulOp, TransposeOp>(op))
+    return TileEngine::Mme;
+  if (isa<BinaryOp, BinaryVectorOp, BinaryScalarOp, UnaryOp, LookupOp, FillOp, SpreadOp, ReduceOp, DotOp>(op))
+    return TileEngine::Vme;
+  return std::nullopt;
+}
+
+bool isFence(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        bool harmless = engineOf(inner) || isMemoryEffectFree(inner) || inner->getNumRegions() != 0;
+        return harmless && !isa<CallOpInterface>(inner) ? WalkResult::advance() : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
+SmallVector<TileAccess> accessesOf(Operation *op, ValueBounds &bounds) {
+  SmallVector<TileAccess> list;
+  Collector collector(bounds, list);
+  op->walk([&](Operation *inner) { collector.collect(inner); });
+  return list;
+}
+
+bool mustStayInOrder(Operation *a, Operation *b, ValueBounds &bounds) {
+  if (isFence(a) || isFence(b) || (containsBroadcast(a) && containsBroadcast(b)))
+    return true;
+  SmallVector<TileAccess> first = accessesOf(a, bounds), second = accessesOf(b, bounds);
+  return llvm::any_of(first, [&](const TileAccess &x) {
+    return llvm::any_of(second, [&](const TileAccess &y) { return conflict(x, y, bounds); });
+  });
+}
+
+double cyclesOf(Operation *op, ValueBounds &bounds) {
+  static const target::Costs costs = *target::p920().costs();
+  auto high = [&](Value value) { return uint64_t(std::max<int64_t>(bounds.of(value).high, 1)); };
+  auto move = [&](auto op, double fixed) {
+    return fixed + double(high(op.getRows()) * high(op.getColumns()) * half) / costs.mteBytesPerCycle;
+  };
+  auto vector = [&](auto op, target::CostClass kind = target::CostClass::Vector) {
+    return costs.vectorCycles(high(op.getRows()), high(op.getColumns()), kind);
+  };
+  return llvm::TypeSwitch<Operation *, double>(op)
+      .Case<LoadOp, StoreOp>([&](auto op) { return move(op, costs.mteFixed); })
+      .Case<BroadcastOp>([&](auto op) { return move(op, costs.pldFixed); })
+      .Case<ConvOp>([&](ConvOp op) {
+        uint64_t taps = uint64_t(op.getKernelHeight()) * op.getKernelWidth();
+        return costs.matmulCycles(high(op.getOutHeight()) * high(op.getOutWidth()), high(op.getCout()),
+                                  taps * high(op.getCin()), false);
+      })
+      .Case<MatmulOp>([&](MatmulOp op) {
+        return costs.matmulCycles(high(op.getM()), high(op.getN()), high(op.getK()), false);
+      })
+      .Case<TransposeOp>(
+          [&](TransposeOp op) { return costs.transposeCycles(high(op.getRows()), high(op.getColumns())); })
+      .Case<UnaryOp>([&](UnaryOp op) {
+        bool isPoly = op.getKind() == UnaryKind::exp || op.getKind() == UnaryKind::sqrt ||
+                      op.getKind() == UnaryKind::reciprocal;
+        return vector(op, isPoly ? target::CostClass::Poly : target::CostClass::Vector);
+      })
+      .Case<LookupOp>([&](LookupOp op) { return vector(op, target::CostClass::Lut); })
+      .Case<BinaryOp, BinaryVectorOp, BinaryScalarOp, FillOp, SpreadOp, ReduceOp, DotOp>(
+          [&](auto op) { return vector(op); })
+      .Default([](Operation *) { return 0.0; });
+}
+
+} // namespace tensorturbo::tile
