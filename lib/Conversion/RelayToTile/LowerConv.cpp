@@ -280,8 +280,14 @@ private:
     };
     firstIn = kb.constant(0);
     kb.when(kb.less(coreBlock, count), [&] { load(coreBlock, kb.constant(0), kb.constant(0)); });
-    nest.forEachNumberedTile(t.rows, coreRow, t.coreRows,
-                             [&](const SpatialTile &st, Value number) { loadRows(st, number); });
+    // The queue of the move engine is short: rows come while the first part of the first block is on.
+    auto loadTile = [&](Value number) {
+      nest.whenTile(t.rows, coreRow, t.coreRows, number,
+                    [&](const SpatialTile &st) { loadRows(st, number); });
+    };
+    int64_t ahead = std::min<int64_t>(t.tilesPerCore, 3);
+    for (int64_t i = 0; i < ahead; ++i)
+      loadTile(kb.constant(i));
     kb.loop(coreBlock, count, kb.constant(t.coreBlocks), [&](Value inGroup) {
       Value ordinal = kb.div(inGroup, kb.constant(t.coreBlocks));
       enterBlock(kb.add(first, inGroup));
@@ -293,6 +299,8 @@ private:
           load(nextBlock, kb.sub(next, kb.mul(turn, t.parts)), kb.sub(kb.constant(1), weightSlot));
         });
         nest.forEachNumberedTile(t.rows, coreRow, t.coreRows, [&](const SpatialTile &st, Value number) {
+          if (ahead < t.tilesPerCore)
+            kb.when(kb.less(kb.add(ordinal, part), kb.constant(1)), [&] { loadTile(kb.add(number, ahead)); });
           stationaryTile(st, number, ordinal, part);
         });
       });

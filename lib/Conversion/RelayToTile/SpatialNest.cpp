@@ -157,6 +157,12 @@ void SpatialNest::forEachNumberedTile(int64_t rowsPerTile, Value first, int64_t 
   });
 }
 
+void SpatialNest::whenTile(int64_t rowsPerTile, Value first, int64_t step, Value number,
+                           llvm::function_ref<void(const SpatialTile &)> body) {
+  Value index = kb.add(first, kb.mul(number, step));
+  kb.when(kb.less(index, tileCount(rowsPerTile)), [&] { withTile(rowsPerTile, index, body); });
+}
+
 void SpatialNest::forEachTilePipelined(int64_t rowsPerTile, Value first, int64_t step,
                                        llvm::function_ref<void(const SpatialTile &, Value slot)> prefetch,
                                        llvm::function_ref<void()> started,

@@ -50,6 +50,9 @@ public:
   /// The same; `number` counts the tiles of the core from 0.
   void forEachNumberedTile(int64_t rows, mlir::Value first, int64_t step,
                            llvm::function_ref<void(const SpatialTile &, mlir::Value number)> body);
+  /// The tile of that number of the core, if there is one.
+  void whenTile(int64_t rows, mlir::Value first, int64_t step, mlir::Value number,
+                llvm::function_ref<void(const SpatialTile &)> body);
   /// The same with double buffers: `prefetch` of a tile runs before `body` of the one before it, so that
   /// loads overlap with compute. `slot` is 0 and 1 in turn. `started` runs once, behind the first prefetch.
   void forEachTilePipelined(int64_t rows, mlir::Value first, int64_t step,
