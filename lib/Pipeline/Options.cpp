@@ -42,11 +42,11 @@ const std::vector<Row> &table() {
       {"disabled_pass", &O::disabledPass},
       {"unpack_graph_ops", &O::unpackGraphOps, State::NoEffect},
       {"fifo", &O::fifo, State::ToCome},
-      {"dmaadd_sch", &O::dmaaddSch, State::NoEffect},
-      {"insn_schedule", &O::insnSchedule, State::NoEffect},
+      {"dmaadd_sch", &O::dmaaddSch},
+      {"insn_schedule", &O::insnSchedule},
       {"post_insn_schedule", &O::postInsnSchedule, State::NoEffect},
       {"dma_load_unroll", &O::dmaLoadUnroll, State::NoEffect},
-      {"csrw_elim", &O::csrwElim, State::NoEffect},
+      {"csrw_elim", &O::csrwElim},
       {"target", &O::target, State::Works, {}, {"npu", "llvm"}},
   };
   return rows;

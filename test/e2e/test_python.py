@@ -101,8 +101,8 @@ def test_refused_options(model, tmp_path, config, words):
 
 
 def test_options_without_effect_warn(model, tmp_path):
-    with pytest.warns(tensorturbo.TensorTurboWarning, match="'insn_schedule' has no effect yet"):
-        model.compile(tmp_path / "m.stcobj", insn_schedule=False)
+    with pytest.warns(tensorturbo.TensorTurboWarning, match="'unpack_graph_ops' has no effect yet"):
+        model.compile(tmp_path / "m.stcobj", unpack_graph_ops=False)
 
 
 def test_unwritable_output(model, tmp_path):

@@ -51,7 +51,7 @@ TEST(Options, IsHonestAboutWhatIsToCome) {
   CompileOptions o;
   EXPECT_NE(setAndRender(o, "fifo", true).find("only its default is possible"), std::string::npos);
   EXPECT_NE(setAndRender(o, "quant_config", std::string("{}")).find("still to come"), std::string::npos);
-  EXPECT_NE(setAndRender(o, "insn_schedule", false).find("warning: option 'insn_schedule' has no effect yet"),
+  EXPECT_NE(setAndRender(o, "unpack_graph_ops", false).find("warning: option 'unpack_graph_ops' has no effect yet"),
             std::string::npos);
 }
 
