@@ -206,3 +206,39 @@ def test_means_of_many(tmp_path, axes):
     nodes = [helper.make_node("ReduceMean", ["x"], ["y"], axes=axes, keepdims=1)]
     want = x.astype(np.float16).astype(np.float64).mean(tuple(axes), keepdims=True).astype(np.float32)
     check(tmp_path, nodes, {"x": x}, {"y": want}, least=0.999999)
+
+
+@pytest.mark.parametrize("m,k,n", [(40, 64, 50), (200, 3, 1), (1, 700, 33), (130, 2500, 70), (300, 90, 300)])
+@pytest.mark.parametrize("constant", [False, True])
+def test_batched_product(tmp_path, m, k, n, constant):
+    """Attention's products, and one with a constant."""
+    x, y = numbers(14, 2, 3, m, k), numbers(15, 2, 3, k, n) / np.float32(k**0.5)
+    nodes = [
+        helper.make_node("Neg", ["x"], ["a"]),
+        helper.make_node("Add", ["y", "zero"] if constant else ["y", "a00"], ["b"]),
+        helper.make_node("MatMul", ["a", "b"], ["p"]),
+        helper.make_node("Add", ["p", "c"], ["z"]),
+    ]
+    c = numbers(16, 2, 3, m, n)
+    inputs, constants = {"x": x, "c": c}, {"zero": np.zeros(1, np.float32)}
+    if constant:
+        constants["y"] = y
+    else:
+        inputs |= {"y": y, "a00": np.zeros((1, 1, 1, n), np.float32)}
+    check(tmp_path, nodes, inputs, {"z": -x @ y + c}, constants, least=0.999)
+
+
+def test_scores(tmp_path):
+    """q times k transposed, scaled, softmax, times v: one head each slice."""
+    q, k, v = (numbers(s, 2, 5, 70, 32) for s in (17, 18, 19))
+    nodes = [
+        helper.make_node("Transpose", ["k"], ["t"], perm=[0, 1, 3, 2]),
+        helper.make_node("MatMul", ["q", "t"], ["s"]),
+        helper.make_node("Div", ["s", "d"], ["e"]),
+        helper.make_node("Softmax", ["e"], ["p"], axis=-1),
+        helper.make_node("MatMul", ["p", "v"], ["y"]),
+    ]
+    scores = q @ k.transpose(0, 1, 3, 2) / np.float32(32**0.5)
+    p = np.exp(scores - scores.max(-1, keepdims=True))
+    want = (p / p.sum(-1, keepdims=True)) @ v
+    check(tmp_path, nodes, {"q": q, "k": k, "v": v}, {"y": want}, {"d": np.float32(32**0.5)})

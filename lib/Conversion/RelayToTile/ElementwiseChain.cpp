@@ -377,8 +377,7 @@ SmallVector<Place> ElementwiseChain::tensorPlaces(KernelBuilder &kb, ConstantPoo
       places.push_back(kb.place(pool.add(halvesOf(t.constant), "tensor"), false, 0));
       continue;
     }
-    const TensorRef &ref = inputs[*t.argument];
-    places.push_back(kb.place(ref.global, ref.inLlb, ref.iterationBytes));
+    places.push_back(placeOf(kb, inputs[*t.argument]));
   }
   return places;
 }
@@ -435,7 +434,7 @@ void ElementwiseChain::prepare(KernelBuilder &kb, ConstantPool &pool) {
   });
   kb.barrier();
   for (auto [global, llb, l1, size] : moves)
-    kb.loadLinear(l1, kb.constant(0), llb, kb.constant(0), kb.constant(size / 2), size / 2);
+    kb.broadcastLinear(l1, kb.constant(0), llb, kb.constant(0), kb.constant(size / 2), size / 2);
 }
 
 void ElementwiseChain::emit(KernelBuilder &kb, Value dst, Value dstStride, Value src, Value srcStride,

@@ -76,6 +76,8 @@ public:
   /// Bytes of L1 that tables and vectors need.
   int64_t l1Bytes() const;
   bool empty() const { return steps.empty(); }
+  /// Passes of the vector engine over a tile.
+  int64_t size() const { return static_cast<int64_t>(steps.size()); }
 
   /// Brings tables and vectors to every core's L1; call once, in front of the kernel's loops.
   void prepare(KernelBuilder &kb, ConstantPool &pool);

@@ -157,8 +157,7 @@ public:
       : kb(kb), chain(chain), broadcasts(broadcasts), w(w) {
     bool staged = false;
     for (auto [i, operand] : llvm::enumerate(repeated)) {
-      const TensorRef &ref = spec.inputs[operand.argument];
-      Place place = kb.place(ref.global, ref.inLlb, ref.iterationBytes);
+      Place place = placeOf(kb, spec.inputs[operand.argument]);
       SmallOperand small{RowMap(operand, shape, w.channels), place.buffer, place.offset, {}, {}};
       small.fixed = small.map.fixed() && !chain.overwritesRepeated(i);
       if (!place.inLlb()) {

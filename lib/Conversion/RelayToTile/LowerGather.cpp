@@ -10,7 +10,6 @@
 #include "Dialect/Relay/Relay.h"
 #include "Target/Target.h"
 #include <algorithm>
-#include <cstring>
 
 using namespace mlir;
 using namespace tensorturbo;
@@ -76,11 +75,6 @@ static std::string whyNotGather(Operation *op, int) {
   std::string why;
   gatherOf(cast<relay::TakeOp>(op), why);
   return why;
-}
-
-/// The indices of a constant as the program reads them.
-static std::vector<uint8_t> bytesOf(const Constant &constant) {
-  return {constant.data, constant.data + constant.bytes};
 }
 
 namespace {
@@ -208,22 +202,8 @@ static bool lowerGather(Operation *op, const KernelSpec &spec, LoweringContext &
   if (!g)
     return false;
   KernelBuilder kb = builderFor(spec, context);
-  auto placeOf = [&](Value v, bool integers) -> Place {
-    auto constant = relay::constantOf(v);
-    if (!constant)
-      return inputPlace(kb, v, spec);
-    std::vector<uint8_t> bytes;
-    if (integers) {
-      bytes = bytesOf(*constant);
-    } else {
-      std::vector<uint8_t> rounded;
-      const uint8_t *halves = halvesOf(*constant, rounded);
-      bytes.assign(halves, halves + constant->elements() * halfBytes);
-    }
-    return kb.place(context.pool.add(std::move(bytes), integers ? "indices" : "table"), false, 0);
-  };
-  GatherEmitter(kb, *g, placeOf(take.getData(), false), placeOf(take.getIndices(), true),
-                outputPlace(kb, spec))
+  GatherEmitter(kb, *g, operandPlace(kb, take.getData(), spec, context.pool),
+                operandPlace(kb, take.getIndices(), spec, context.pool), outputPlace(kb, spec))
       .run(spec.llbRoom);
   kb.finish();
   return true;

@@ -1,8 +1,14 @@
-// Matrix products of two computed tensors (attention): [batch][m][k] times [batch][k][n], either one possibly
-// stored transposed. A transposed left operand is read so by the matrix engine; a transposed right one is
-// turned first.
+// Matrix products of two tensors (attention): [batch][m][k] times [batch][k][n], either one possibly stored
+// transposed. A transposed left operand is read so by the matrix engine; a transposed right one is turned
+// first.
+//
+//   for each tile of this core:     tiles of one product that share columns of rhs follow each other
+//     rhs columns of the next one (if they change), lhs rows of the next one to L1
+//     multiply into IM, epilogue into L1, store
+#include "Conversion/RelayToTile/BatchNest.h"
 #include "Conversion/RelayToTile/Lowerings.h"
 #include "Dialect/Relay/Relay.h"
+#include "Target/Target.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -50,153 +56,220 @@ static Product productOf(Operation *op) {
   return p;
 }
 
-static int64_t l1Need(const Product &p, const ProductTiling &t) {
-  return (p.k * t.tileM + 2 * p.k * t.tileN + t.tileM * t.tileN) * halfBytes + 4096;
+static int64_t slotOf(int64_t bytes) {
+  return ceilDiv(bytes, 64) * 64;
 }
 
-static std::optional<ProductTiling> tilingOf(const Product &p, int ncore, int64_t llbRoom,
-                                             int64_t epilogueBytes, std::string &why) {
-  int64_t slice = (p.m * p.k + p.k * p.n + p.m * p.n) * halfBytes;
-  if (slice > llbRoom - 65536 - epilogueBytes) {
-    why = "one product needs " + std::to_string(slice) + " bytes of LLB, more than it has";
-    return std::nullopt;
+/// Whether two slots of everything fit L1 and IM beside `epilogueBytes`, and the residuals' tiles.
+static bool fits(const Product &p, const ProductTiling &t, int64_t epilogueBytes, int64_t residuals) {
+  int64_t tile = slotOf(t.tileM * t.tileN * halfBytes), rhs = slotOf(p.k * t.tileN * halfBytes);
+  int64_t l1 = 2 * slotOf(p.k * t.tileM * halfBytes) + 2 * rhs + 2 * (1 + residuals) * tile + epilogueBytes;
+  int64_t im = (t.parts > 1 ? 3 : 2) * tile;
+  if (p.rhsTransposed) {
+    l1 += 2 * rhs;
+    im += rhs;
   }
+  return l1 + 4096 <= levelCapacity(MemoryLevel::L1) && im <= levelCapacity(MemoryLevel::IM);
+}
+
+/// Estimated cycles of the slowest core.
+static double price(const Product &p, const ProductTiling &t, int ncore, int64_t passes) {
+  static const target::Costs cost = *target::p920().costs("base");
+  int64_t groups = p.batch * ceilDiv(p.n, t.tileN), tiles = groups * ceilDiv(p.m, t.tileM);
+  int64_t perCore = ceilDiv(tiles, ncore);
+  double groupsPerCore = std::min<double>(double(perCore), double(groups) / ncore + 1);
+  double rate = std::min(cost.mteBytesPerCycle, cost.llbBytesPerCycle / ncore);
+  auto m = static_cast<uint64_t>(t.tileM), n = static_cast<uint64_t>(t.tileN), k = static_cast<uint64_t>(p.k);
+  double matrix = double(t.parts) * cost.matmulCycles(m, n, k / static_cast<uint64_t>(t.parts), false);
+  double vector = double(passes + t.parts - 1) * cost.vectorCycles(m, n);
+  double moves = 2 * cost.mteFixed + double(m * k + m * n) * 2 / rate;
+  double rhs = cost.mteFixed + double(k * n) * 2 / rate, turn = 0;
+  if (p.rhsTransposed)
+    turn = cost.transposeCycles(n, k) + cost.vectorCycles(n, k);
+  double whole = double(perCore) * std::max({matrix, vector, moves}) + moves + vector;
+  return std::max(whole, double(perCore) * moves + groupsPerCore * rhs) + rhs + groupsPerCore * turn;
+}
+
+static std::optional<ProductTiling> tilingOf(const Product &p, int ncore, int64_t epilogueBytes,
+                                             int64_t residuals, int64_t passes, std::string &why) {
   if (std::max({p.m, p.k, p.n}) * halfBytes > maxStride) {
     why = "extents must be at most 32767, got " + shapeText({p.m, p.k, p.n});
     return std::nullopt;
   }
   ProductTiling t;
-  t.tileM = std::clamp<int64_t>(ceilDiv(p.m, ncore), std::min<int64_t>(p.m, 32), 128);
-  t.tileN = std::min<int64_t>(p.n, 64);
   // Short accumulator chains: at most 2304 terms, in equal parts.
   for (t.parts = 1; t.parts < p.k && (p.k % t.parts != 0 || p.k / t.parts > 2304); ++t.parts)
     ;
-  while (t.tileN > 1 && (l1Need(p, t) + epilogueBytes > levelCapacity(MemoryLevel::L1) ||
-                         p.k * t.tileN * halfBytes > 131072))
-    t.tileN = ceilDiv(t.tileN, 2);
-  while (t.tileM > 1 && l1Need(p, t) + epilogueBytes > levelCapacity(MemoryLevel::L1))
-    t.tileM = ceilDiv(t.tileM, 2);
-  if (l1Need(p, t) + epilogueBytes > levelCapacity(MemoryLevel::L1)) {
+  std::optional<ProductTiling> best;
+  double least = 0;
+  for (int64_t m : {1, 8, 32, 64, 96, 128, 160, 192, 256, 384, 512})
+    for (int64_t n : {1, 8, 32, 64, 128, 192, 256, 384, 512}) {
+      t.tileM = std::min<int64_t>(m, p.m);
+      t.tileN = std::min<int64_t>(n, p.n);
+      if (!fits(p, t, epilogueBytes, residuals))
+        continue;
+      double cycles = price(p, t, ncore, passes);
+      if (!best || cycles < least) {
+        best = t;
+        least = cycles;
+      }
+    }
+  if (!best)
     why = "a reduction of " + std::to_string(p.k) + " terms does not fit L1";
-    return std::nullopt;
-  }
-  return t;
+  return best;
+}
+
+/// In the order of the emitter.
+static SmallVector<BatchOperand> operandsOf(const Product &p, const Place &lhs, const Place &rhs,
+                                            const Place &out, ArrayRef<Place> residuals) {
+  int64_t outBytes = p.m * p.n * halfBytes;
+  SmallVector<BatchOperand> operands = {{lhs, p.m * p.k * halfBytes, p.lhsShared, false},
+                                        {rhs, p.k * p.n * halfBytes, p.rhsShared, false},
+                                        {out, outBytes, false, true}};
+  for (const Place &r : residuals)
+    operands.push_back({r, outBytes, false, false});
+  return operands;
+}
+
+static std::string tooLarge(const Product &p) {
+  return "one product needs " + std::to_string((p.m * p.k + p.k * p.n + p.m * p.n) * halfBytes) +
+         " bytes of LLB, more than it has";
 }
 
 static std::string whyNotMatmul(Operation *op, int ncore) {
   std::string why;
-  tilingOf(productOf(op), ncore, levelCapacity(MemoryLevel::LLB), tableBytes + 65536, why);
+  Product p = productOf(op);
+  // Room for a residual, and for all matrices in LLB.
+  if (tilingOf(p, ncore, 2 * tableBytes + 65536, 1, 2, why) &&
+      (p.m * p.k + p.k * p.n + 2 * p.m * p.n) * halfBytes > levelCapacity(MemoryLevel::LLB) - 3 * tableBytes)
+    why = tooLarge(p);
   return why;
 }
 
 namespace {
 class ProductEmitter {
 public:
-  ProductEmitter(KernelBuilder &kb, const Product &p, const ProductTiling &t, const ElementwiseChain &chain)
-      : kb(kb), b(kb.builder()), p(p), t(t), chain(chain) {}
+  ProductEmitter(KernelBuilder &kb, const Product &p, const ProductTiling &t, const ElementwiseChain &chain,
+                 BatchNest &nest)
+      : kb(kb), b(kb.builder()), p(p), t(t), chain(chain), nest(nest), tilesM(ceilDiv(p.m, t.tileM)),
+        tilesN(ceilDiv(p.n, t.tileN)), lhsSlot(slotOf(t.tileM * p.k * halfBytes)),
+        rhsSlot(slotOf(t.tileN * p.k * halfBytes)), tileSlot(slotOf(t.tileM * t.tileN * halfBytes)) {}
 
-  void run(const Place &lhsFrom, const Place &rhsFrom, const Place &outTo, ArrayRef<Place> residualsFrom) {
-    int64_t lhsBytes = p.m * p.k * halfBytes, rhsBytes = p.k * p.n * halfBytes,
-            outBytes = p.m * p.n * halfBytes;
-    lhsLlb = kb.alloc(MemoryLevel::LLB, lhsBytes, "lhs");
-    rhsLlb = kb.alloc(MemoryLevel::LLB, rhsBytes, "rhs");
-    outLlb = kb.alloc(MemoryLevel::LLB, outBytes, "out");
-    lhs = kb.alloc(MemoryLevel::L1, t.tileM * p.k * halfBytes, "lhs");
-    rhs = kb.alloc(MemoryLevel::L1, t.tileN * p.k * halfBytes, "rhs");
-    out = kb.alloc(MemoryLevel::L1, t.tileM * t.tileN * halfBytes, "out");
-    sum = kb.alloc(MemoryLevel::IM, t.tileM * t.tileN * halfBytes, "sum");
+  void run() {
+    lhs = kb.alloc(MemoryLevel::L1, 2 * lhsSlot, "lhs");
+    rhs = kb.alloc(MemoryLevel::L1, 2 * rhsSlot, "rhs");
+    out = kb.alloc(MemoryLevel::L1, 2 * tileSlot, "out");
+    sum = kb.alloc(MemoryLevel::IM, 2 * tileSlot, "sum");
     if (t.parts > 1)
-      partial = kb.alloc(MemoryLevel::IM, t.tileM * t.tileN * halfBytes, "partial");
+      partial = kb.alloc(MemoryLevel::IM, tileSlot, "partial");
     if (p.rhsTransposed) {
-      raw = kb.alloc(MemoryLevel::L1, t.tileN * p.k * halfBytes, "raw");
-      turned = kb.alloc(MemoryLevel::IM, t.tileN * p.k * halfBytes, "turned");
+      raw = kb.alloc(MemoryLevel::L1, 2 * rhsSlot, "raw");
+      turned = kb.alloc(MemoryLevel::IM, rhsSlot, "turned");
     }
-    for (size_t i = 0; i < residualsFrom.size(); ++i) {
-      residualsLlb.push_back(kb.alloc(MemoryLevel::LLB, outBytes, "residual"));
-      residuals.push_back(kb.alloc(MemoryLevel::L1, t.tileM * t.tileN * halfBytes, "residual"));
-    }
-    kb.loop(0, p.batch, 1, [&](Value batch) {
-      Value outOffset = kb.mul(batch, outBytes), zero = kb.constant(0);
-      kb.onMaster([&] {
-        kb.dma(lhsLlb, zero, lhsFrom.buffer,
-               kb.add(lhsFrom.offset, p.lhsShared ? zero : kb.mul(batch, lhsBytes)), kb.constant(lhsBytes),
-               lhsBytes);
-        kb.dma(rhsLlb, zero, rhsFrom.buffer,
-               kb.add(rhsFrom.offset, p.rhsShared ? zero : kb.mul(batch, rhsBytes)), kb.constant(rhsBytes),
-               rhsBytes);
-        for (size_t i = 0; i < residualsFrom.size(); ++i)
-          kb.dma(residualsLlb[i], zero, residualsFrom[i].buffer, kb.add(residualsFrom[i].offset, outOffset),
-                 kb.constant(outBytes), outBytes);
-      });
-      kb.barrier();
-      product();
-      kb.barrier();
-      kb.onMaster([&] {
-        kb.dma(outTo.buffer, kb.add(outTo.offset, outOffset), outLlb, zero, kb.constant(outBytes), outBytes);
-      });
+    for (size_t i = 0; i < chain.tensorCount(); ++i)
+      residuals.push_back(kb.alloc(MemoryLevel::L1, 2 * tileSlot, "residual"));
+    nest.forEachRun([&](Value count) {
+      // Neighbouring tiles of a core share their columns of rhs: consecutive numbers, rows fastest.
+      Value total = kb.mul(count, tilesM * tilesN);
+      Value share = kb.div(kb.add(total, kb.cores() - 1), kb.constant(kb.cores()));
+      Value first = kb.mul(kb.coreId(), share), end = kb.min(total, kb.add(first, share));
+      pipelinedLoop(
+          kb, first, end, 1,
+          [&](Value index, Value slot) {
+            locate(index);
+            whenNewColumns(index, first, [&] { loadRhs(); });
+            fetch(slot);
+          },
+          [&](Value index, Value slot) {
+            locate(index);
+            if (p.rhsTransposed)
+              whenNewColumns(index, first, [&] { turnRhs(); });
+            tile(slot);
+          });
     });
   }
 
 private:
-  void product() {
-    int64_t tilesM = ceilDiv(p.m, t.tileM), tilesN = ceilDiv(p.n, t.tileN);
-    // Neighbouring tiles of a core share their columns of rhs when there are enough rows; else cores cut
-    // columns.
-    bool byRows = tilesM >= kb.cores() || tilesM >= tilesN;
-    auto firstN = byRows ? kb.constant(0) : kb.coreId(), firstM = byRows ? kb.coreId() : kb.constant(0);
-    kb.loop(firstN, kb.constant(tilesN), kb.constant(byRows ? 1 : kb.cores()), [&](Value blockN) {
-      column = kb.mul(blockN, t.tileN);
-      columns = kb.min(kb.constant(t.tileN), kb.sub(kb.constant(p.n), column));
-      loadRhs();
-      kb.loop(firstM, kb.constant(tilesM), kb.constant(byRows ? kb.cores() : 1), [&](Value blockM) {
-        row = kb.mul(blockM, t.tileM);
-        rows = kb.min(kb.constant(t.tileM), kb.sub(kb.constant(p.m), row));
-        tile();
-      });
-    });
+  void whenNewColumns(Value index, Value first, llvm::function_ref<void()> body) {
+    if (tilesM == 1)
+      return body();
+    Value isFirst = arith::CmpIOp::create(b, kb.location(), arith::CmpIPredicate::eq, index, first);
+    Value isTop = arith::CmpIOp::create(b, kb.location(), arith::CmpIPredicate::eq, row, kb.constant(0));
+    kb.when(arith::OrIOp::create(b, kb.location(), isFirst, isTop), body);
   }
 
-  /// rhs columns of the block as [k][columns].
+  void locate(Value index) {
+    Value group = kb.div(index, kb.constant(tilesM));
+    row = kb.mul(kb.rem(index, kb.constant(tilesM)), t.tileM);
+    column = kb.mul(kb.rem(group, kb.constant(tilesN)), t.tileN);
+    slice = kb.div(group, kb.constant(tilesN));
+    rows = p.m % t.tileM == 0 ? kb.constant(t.tileM)
+                              : kb.min(kb.constant(t.tileM), kb.sub(kb.constant(p.m), row));
+    columns = p.n % t.tileN == 0 ? kb.constant(t.tileN)
+                                 : kb.min(kb.constant(t.tileN), kb.sub(kb.constant(p.n), column));
+    rhsAt = kb.mul(kb.rem(group, kb.constant(2)), rhsSlot);
+  }
+
+  Value operand(size_t i, Value bytes) {
+    return kb.view(nest.buffer(i), kb.add(nest.offset(i, slice), bytes));
+  }
+
+  /// rhs columns of the tile as [k][columns], or [columns][k] where it is stored transposed.
   void loadRhs() {
     Value k = kb.constant(p.k), zero = kb.constant(0);
     if (!p.rhsTransposed)
-      return kb.load(kb.view(rhs), kb.view(rhsLlb, kb.mul(column, halfBytes)), k, columns,
+      return kb.load(kb.view(rhs, rhsAt), operand(1, kb.mul(column, halfBytes)), k, columns,
                      kb.constant(p.n * halfBytes));
-    kb.load(kb.view(raw), kb.view(rhsLlb, kb.mul(column, p.k * halfBytes)), columns, k, zero);
-    TransposeOp::create(b, kb.location(), kb.view(turned), kb.view(raw), columns, k, zero, zero);
-    UnaryOp::create(b, kb.location(), UnaryKind::copy, kb.view(rhs), kb.view(turned), k, columns, zero, zero);
+    kb.load(kb.view(raw, rhsAt), operand(1, kb.mul(column, p.k * halfBytes)), columns, k, zero);
   }
 
-  void multiply(Value dst, Value part) {
+  void turnRhs() {
+    Value k = kb.constant(p.k), zero = kb.constant(0);
+    TransposeOp::create(b, kb.location(), kb.view(turned), kb.view(raw, rhsAt), columns, k, zero, zero);
+    // Both are dense: the longer side as columns costs less.
+    Value across = p.k > t.tileN ? columns : k, along = p.k > t.tileN ? k : columns;
+    UnaryOp::create(b, kb.location(), UnaryKind::copy, kb.view(rhs, rhsAt), kb.view(turned), across, along,
+                    zero, zero);
+  }
+
+  void fetch(Value slot) {
+    Value k = kb.constant(p.k), zero = kb.constant(0), to = kb.view(lhs, kb.mul(slot, lhsSlot));
+    if (p.lhsTransposed)
+      kb.load(to, operand(0, kb.mul(row, halfBytes)), k, rows, kb.constant(p.m * halfBytes));
+    else
+      kb.load(to, operand(0, kb.mul(row, p.k * halfBytes)), rows, k, zero);
+    for (size_t i = 0; i < residuals.size(); ++i)
+      kb.load(kb.view(residuals[i], kb.mul(slot, tileSlot)), operand(3 + i, outAt()), rows, columns,
+              kb.constant(p.n * halfBytes));
+  }
+
+  Value outAt() { return kb.mul(kb.add(kb.mul(row, p.n), column), halfBytes); }
+
+  void multiply(Value dst, Value part, Value slot) {
     int64_t terms = p.k / t.parts;
     Value lhsOffset =
         p.lhsTransposed ? kb.mul(kb.mul(part, rows), terms * halfBytes) : kb.mul(part, terms * halfBytes);
     Value rhsOffset = kb.mul(kb.mul(part, columns), terms * halfBytes);
     Value lhsStride = p.lhsTransposed ? kb.constant(0) : kb.constant(p.k * halfBytes);
-    MatmulOp::create(b, kb.location(), kb.view(dst), kb.view(lhs, lhsOffset), kb.view(rhs, rhsOffset), rows,
-                     kb.constant(terms), columns, kb.constant(0), lhsStride, kb.constant(0), p.lhsTransposed);
+    MatmulOp::create(b, kb.location(), dst, kb.view(lhs, kb.add(kb.mul(slot, lhsSlot), lhsOffset)),
+                     kb.view(rhs, kb.add(rhsAt, rhsOffset)), rows, kb.constant(terms), columns,
+                     kb.constant(0), lhsStride, kb.constant(0), p.lhsTransposed);
   }
 
-  void tile() {
-    Value zero = kb.constant(0), k = kb.constant(p.k);
-    if (p.lhsTransposed)
-      kb.load(kb.view(lhs), kb.view(lhsLlb, kb.mul(row, halfBytes)), k, rows, kb.constant(p.m * halfBytes));
-    else
-      kb.load(kb.view(lhs), kb.view(lhsLlb, kb.mul(row, p.k * halfBytes)), rows, k, zero);
-    multiply(sum, zero);
+  void tile(Value slot) {
+    Value zero = kb.constant(0), offset = kb.mul(slot, tileSlot);
+    Value result = kb.view(sum, offset), to = kb.view(out, offset);
+    multiply(result, zero, slot);
     kb.loop(1, t.parts, 1, [&](Value part) {
-      multiply(partial, part);
-      BinaryOp::create(b, kb.location(), BinaryKind::add, kb.view(sum), kb.view(sum), kb.view(partial), rows,
-                       columns, zero, zero, zero);
+      multiply(kb.view(partial), part, slot);
+      BinaryOp::create(b, kb.location(), BinaryKind::add, result, result, kb.view(partial), rows, columns,
+                       zero, zero, zero);
     });
-    Value at = kb.mul(kb.add(kb.mul(row, p.n), column), halfBytes), stride = kb.constant(p.n * halfBytes);
     SmallVector<Value> tiles;
-    for (size_t i = 0; i < residuals.size(); ++i) {
-      tiles.push_back(kb.view(residuals[i]));
-      kb.load(tiles.back(), kb.view(residualsLlb[i], at), rows, columns, stride);
-    }
-    chain.emit(kb, kb.view(out), zero, kb.view(sum), zero, rows, columns, column, tiles, zero);
-    kb.store(kb.view(outLlb, at), kb.view(out), rows, columns, stride);
+    for (Value residual : residuals)
+      tiles.push_back(kb.view(residual, offset));
+    chain.emit(kb, to, zero, result, zero, rows, columns, column, tiles, zero);
+    kb.store(operand(2, outAt()), to, rows, columns, kb.constant(p.n * halfBytes));
   }
 
   KernelBuilder &kb;
@@ -204,10 +277,12 @@ private:
   const Product &p;
   const ProductTiling &t;
   const ElementwiseChain &chain;
-  Value lhsLlb, rhsLlb, outLlb, lhs, rhs, out, sum, partial, raw, turned;
-  SmallVector<Value> residualsLlb, residuals;
+  BatchNest &nest;
+  int64_t tilesM, tilesN, lhsSlot, rhsSlot, tileSlot;
+  Value lhs, rhs, out, sum, partial, raw, turned;
+  SmallVector<Value> residuals;
   // Of the tile that the code being built works on.
-  Value row, rows, column, columns;
+  Value row, rows, column, columns, slice, rhsAt;
 };
 } // namespace
 
@@ -216,15 +291,24 @@ static bool lowerMatmul(Operation *op, const KernelSpec &spec, LoweringContext &
   auto chain = ElementwiseChain::analyse(spec.primitive, op->getResult(0), why);
   if (!chain)
     return false;
+  auto residualCount = static_cast<int64_t>(chain->tensorCount());
   auto t =
-      tilingOf(p, context.ncore, spec.llbRoom, chain->l1Bytes() + 32768 * int64_t(chain->tensorCount()), why);
+      tilingOf(p, context.ncore, chain->l1Bytes(), residualCount, std::max<int64_t>(chain->size(), 1), why);
   if (!t)
     return false;
   KernelBuilder kb = builderFor(spec, context);
   chain->prepare(kb, context.pool);
   SmallVector<Place> residuals = chain->tensorPlaces(kb, context.pool, spec.inputs);
-  ProductEmitter(kb, p, *t, *chain)
-      .run(inputPlace(kb, p.lhs, spec), inputPlace(kb, p.rhs, spec), outputPlace(kb, spec), residuals);
+  SmallVector<BatchOperand> operands =
+      operandsOf(p, operandPlace(kb, p.lhs, spec, context.pool), operandPlace(kb, p.rhs, spec, context.pool),
+                 outputPlace(kb, spec), residuals);
+  int64_t room = spec.llbRoom - kb.allocated(MemoryLevel::LLB);
+  if (!BatchNest::canRun(operands, room)) {
+    why = tooLarge(p);
+    return false;
+  }
+  BatchNest nest(kb, p.batch, operands, room);
+  ProductEmitter(kb, p, *t, *chain, nest).run();
   kb.finish();
   return true;
 }

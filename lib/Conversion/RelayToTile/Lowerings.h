@@ -32,8 +32,12 @@ int64_t product(llvm::ArrayRef<int64_t> extents);
 std::string shapeText(llvm::ArrayRef<int64_t> shape);
 /// Number of a function argument; the value must be one.
 unsigned argumentNumber(mlir::Value argument);
+/// Where a kernel finds a tensor.
+Place placeOf(KernelBuilder &kb, const TensorRef &tensor);
 /// The tensor of a function argument or of result `i`.
 Place inputPlace(KernelBuilder &kb, mlir::Value argument, const KernelSpec &spec);
+/// The tensor of an operand: a function argument, or a constant, which is stored in DDR.
+Place operandPlace(KernelBuilder &kb, mlir::Value operand, const KernelSpec &spec, ConstantPool &pool);
 Place outputPlace(KernelBuilder &kb, const KernelSpec &spec, size_t i = 0);
 /// A kernel builder for the spec's function, or for the next one of several.
 KernelBuilder builderFor(const KernelSpec &spec, LoweringContext &context);

@@ -37,12 +37,26 @@ unsigned tile::argumentNumber(Value argument) {
   return cast<BlockArgument>(argument).getArgNumber();
 }
 
-static Place placeOf(KernelBuilder &kb, const TensorRef &tensor) {
+Place tile::placeOf(KernelBuilder &kb, const TensorRef &tensor) {
   return kb.place(tensor.global, tensor.inLlb, tensor.iterationBytes, tensor.parts);
 }
 
 Place tile::inputPlace(KernelBuilder &kb, Value argument, const KernelSpec &spec) {
   return placeOf(kb, spec.inputs[argumentNumber(argument)]);
+}
+
+Place tile::operandPlace(KernelBuilder &kb, Value operand, const KernelSpec &spec, ConstantPool &pool) {
+  auto constant = relay::constantOf(operand);
+  if (!constant)
+    return inputPlace(kb, operand, spec);
+  std::vector<uint8_t> rounded;
+  const uint8_t *bytes = constant->data;
+  auto size = static_cast<int64_t>(constant->bytes);
+  if (isFloat(constant->dtype)) {
+    bytes = halvesOf(*constant, rounded);
+    size = constant->elements() * halfBytes;
+  }
+  return kb.place(pool.add(std::vector<uint8_t>(bytes, bytes + size), "tensor"), false, 0);
 }
 
 Place tile::outputPlace(KernelBuilder &kb, const KernelSpec &spec, size_t i) {

@@ -45,3 +45,18 @@ func.func private @deep(%x: tensor<4x4608xf16>) -> tensor<4x32xf16> attributes {
   %0 = relay.nn.dense %x, %w : (tensor<4x4608xf16>, tensor<32x4608xf16>) -> tensor<4x32xf16>
   return %0 : tensor<4x32xf16>
 }
+
+// -----
+
+// A product of two tensors whose right one is stored transposed: both operands of the next tile are loaded ahead; the
+// shared left one is brought to LLB once.
+// CHECK-LABEL: func.func @npu_product()
+// CHECK: tile.dma
+// CHECK: scf.for
+// CHECK: tile.transpose
+// CHECK: tile.matmul
+// CHECK: tile.store
+func.func private @product(%x: tensor<1x40x64xf16>, %y: tensor<12x50x64xf16>) -> tensor<12x40x50xf16> attributes {relay.primitive} {
+  %0 = relay.nn.batch_matmul %x, %y {transpose_b = true} : (tensor<1x40x64xf16>, tensor<12x50x64xf16>) -> tensor<12x40x50xf16>
+  return %0 : tensor<12x40x50xf16>
+}
