@@ -145,6 +145,7 @@ bool Executor::loadMemory(Diagnostics &diags) {
 bool Executor::run(Diagnostics &diags) {
   stats = {};
   stoppedAt.reset();
+  partsDone.assign(meta.kernels.size(), 0);
   stats.cores.resize(static_cast<size_t>(meta.ncore));
   results.clear();
   bool complete = true;
@@ -241,15 +242,11 @@ void Executor::watchKernels() {
 /// What nothing needs behind a kernel counts as never written from then on, so that a read of it is found.
 void Executor::finishKernel(size_t index) {
   const KernelInfo &kernel = meta.kernels[index];
+  int part = partsDone[index]++;
   if (options.afterKernel)
-    options.afterKernel(kernel);
-  if (!options.checks)
-    return;
-  for (const Buffer &b : freed[index])
-    machine->markUnwritten(b.address, b.bytes);
-  // Above level 0 results may stay in LLB.
-  if (!kernel.onHost)
-    machine->forgetOnChip(meta.graphScheduleLevel == 0);
+    options.afterKernel(kernel, part);
+  if (options.checks)
+    markFreed(*machine, kernel, freed[index], part);
 }
 
 const ProvenanceEntry *Executor::origin(uint32_t pc) const {
@@ -267,6 +264,8 @@ std::optional<NpyArray> Executor::read(const KernelBuffer &buffer, DType dtype) 
   NpyArray array;
   array.dtype = dtype;
   array.shape = buffer.shape;
+  if (buffer.parts > 1)
+    array.shape[0] /= buffer.parts;
   size_t count = bytes.size() / dtypeSize(buffer.buffer.dtype);
   array.bytes.resize(count * dtypeSize(dtype));
   convertElements(bytes.data(), buffer.buffer.dtype, array.bytes.data(), dtype, count);

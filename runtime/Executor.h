@@ -33,8 +33,9 @@ struct ExecutorOptions {
   bool timingOnly = false;
   /// Stop after this many instructions of all cores together, as a failure.
   std::optional<uint64_t> maxInstructions;
-  /// Called when a kernel or a host function is done; its outputs can be read with Executor::read then.
-  std::function<void(const KernelInfo &)> afterKernel;
+  /// Called when a kernel or a host function is done with a part of the batch, 0 to parts - 1; its outputs
+  /// can be read with Executor::read then.
+  std::function<void(const KernelInfo &, int part)> afterKernel;
 };
 
 /// What the last run did.
@@ -79,7 +80,8 @@ public:
   const sim::RunResult &lastResult() const { return lastNpuResult; }
   /// The simulated chip as the last run left it; null before the first one.
   sim::Machine *chip() { return machine.get(); }
-  /// A tensor in memory, converted to `dtype`. Nothing if the buffer leaves the memories.
+  /// A tensor in memory, converted to `dtype`, or the part of it that the buffer holds. Nothing if the buffer
+  /// leaves the memories.
   std::optional<NpyArray> read(const KernelBuffer &buffer, DType dtype) const;
 
 private:
@@ -103,7 +105,9 @@ private:
   std::unique_ptr<RunTimer> timer;
   std::unique_ptr<sim::Machine> machine;
   std::vector<KernelEnd> kernelEnds;
-  std::vector<std::vector<Buffer>> freed;
+  std::vector<FreedBuffers> freed;
+  /// Parts of the batch that each kernel has done in this run.
+  std::vector<int> partsDone;
   std::vector<uint32_t> breakpoints;
   std::optional<sim::RunResult> stoppedAt;
   sim::RunResult lastNpuResult;

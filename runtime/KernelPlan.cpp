@@ -1,6 +1,8 @@
 #include "runtime/KernelPlan.h"
+#include "simulator/AddressMap.h"
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 namespace tensorturbo::runtime {
 
@@ -31,22 +33,20 @@ std::vector<KernelEnd> findKernelEnds(const ObjectFile &object, const Metadata &
     if (const Symbol *symbol = object.findSymbol(meta.kernels[i].symbol))
       kernelAt[symbol->address] = i;
   std::vector<KernelEnd> ends;
-  const Symbol *main = object.findSymbol("tt_main");
-  if (!main || kernelAt.empty())
+  if (kernelAt.empty())
     return ends;
   for (const Segment &s : object.segments) {
-    if (main->address < s.address || main->address - s.address >= s.bytes.size())
+    if (!s.executable)
       continue;
-    uint64_t end =
-        std::min<uint64_t>(uint64_t(main->address) + main->size, uint64_t(s.address) + s.bytes.size());
-    for (uint64_t pc = main->address; pc + 4 <= end; pc += 2) {
+    for (size_t at = 0; at + 4 <= s.bytes.size(); at += 2) {
       uint32_t word;
-      std::memcpy(&word, s.bytes.data() + (pc - s.address), 4);
+      std::memcpy(&word, s.bytes.data() + at, 4);
       if (word != syncWord)
         continue;
-      auto kernel = kernelAt.find(calledBefore(s.bytes, s.address, static_cast<uint32_t>(pc)));
+      uint32_t pc = s.address + static_cast<uint32_t>(at);
+      auto kernel = kernelAt.find(calledBefore(s.bytes, s.address, pc));
       if (kernel != kernelAt.end())
-        ends.push_back({static_cast<uint32_t>(pc), kernel->second});
+        ends.push_back({pc, kernel->second});
     }
   }
   return ends;
@@ -59,43 +59,107 @@ std::vector<sim::PlannedCode> plannedCode(const ObjectFile &object, const Metada
     if (!symbol)
       continue;
     sim::PlannedCode planned{symbol->address, symbol->size, {}};
-    for (const auto *list : {&k.buffers, &meta.residents})
-      for (const PlannedBuffer &b : *list)
-        planned.buffers.push_back({b.address, b.bytes});
+    for (const PlannedBuffer &b : k.buffers)
+      planned.buffers.push_back({b.address, b.bytes});
     code.push_back(std::move(planned));
   }
   return code;
 }
 
-std::vector<std::vector<Buffer>> freedBuffers(const Metadata &meta) {
-  std::vector<std::vector<Buffer>> freed(meta.kernels.size());
-  if (meta.graphScheduleLevel != 0)
-    return freed;
-  auto overlaps = [](const Buffer &a, const Buffer &b) {
-    return a.address < uint64_t(b.address) + b.bytes && b.address < uint64_t(a.address) + a.bytes;
+static bool isInDdr(uint32_t address) {
+  return address < sim::ddrSize;
+}
+static bool isInLlb(uint32_t address) {
+  return address - sim::llbBase < sim::llbSize;
+}
+
+static bool overlaps(uint32_t a, uint32_t aBytes, uint32_t b, uint32_t bBytes) {
+  return a < uint64_t(b) + bBytes && b < uint64_t(a) + aBytes;
+}
+
+/// Whether kernel i goes on with what the one before does: both together make one result.
+static bool continues(const Metadata &meta, size_t i) {
+  const KernelInfo &k = meta.kernels[i], &before = meta.kernels[i - 1];
+  auto same = [](const KernelBuffer &a, const KernelBuffer &b) {
+    return a.buffer.address == b.buffer.address && a.buffer.bytes == b.buffer.bytes;
   };
-  // Backwards: what is live behind a kernel is what the user or a later kernel still reads.
+  return !k.onHost && k.nodes == before.nodes &&
+         std::equal(k.outputs.begin(), k.outputs.end(), before.outputs.begin(), before.outputs.end(), same);
+}
+
+/// Tensors in DDR, backwards: what is live behind a kernel is what the user or a later kernel still reads.
+static void freeTensors(const Metadata &meta, std::vector<FreedBuffers> &freed) {
   std::vector<Buffer> live;
   for (const TensorSpec &t : meta.outputs)
     live.push_back(t.buffer);
   auto isLive = [&](const Buffer &b) {
-    return std::any_of(live.begin(), live.end(), [&](const Buffer &l) { return overlaps(l, b); });
+    return std::any_of(live.begin(), live.end(),
+                       [&](const Buffer &l) { return overlaps(l.address, l.bytes, b.address, b.bytes); });
   };
   for (size_t i = meta.kernels.size(); i-- > 0;) {
     const KernelInfo &k = meta.kernels[i];
     for (const auto *list : {&k.inputs, &k.outputs})
       for (const KernelBuffer &b : *list)
-        if (!isLive(b.buffer))
-          freed[i].push_back(b.buffer);
-    for (const KernelBuffer &b : k.outputs)
-      live.erase(std::remove_if(live.begin(), live.end(),
-                                [&](const Buffer &l) { return l.address == b.buffer.address; }),
-                 live.end());
+        if (isInDdr(b.buffer.address) && !isLive(b.buffer))
+          freed[i].push_back({b.buffer.address, b.buffer.bytes, k.parts});
+    if (i == 0 || !continues(meta, i))
+      for (const KernelBuffer &b : k.outputs)
+        live.erase(std::remove_if(live.begin(), live.end(),
+                                  [&](const Buffer &l) { return l.address == b.buffer.address; }),
+                   live.end());
     for (const KernelBuffer &b : k.inputs)
-      if (!isLive(b.buffer))
+      if (isInDdr(b.buffer.address) && !isLive(b.buffer))
         live.push_back(b.buffer);
   }
+}
+
+/// LLB: a kernel's own buffers behind each run, tensors and weights behind the last kernel that names them,
+/// unless another one has taken their place by then.
+static void freeOnChip(const Metadata &meta, std::vector<FreedBuffers> &freed) {
+  struct Uses {
+    const PlannedBuffer *buffer;
+    size_t first, last;
+  };
+  std::map<std::pair<std::string, uint32_t>, Uses> residents;
+  for (const PlannedBuffer &r : meta.residents)
+    residents.insert({{r.name, r.address}, {&r, meta.kernels.size(), 0}});
+  for (size_t i = 0; i < meta.kernels.size(); ++i)
+    for (const PlannedBuffer &b : meta.kernels[i].buffers) {
+      auto resident = residents.find({b.name, b.address});
+      if (resident != residents.end()) {
+        resident->second.first = std::min(resident->second.first, i);
+        resident->second.last = i;
+      } else if (isInLlb(b.address)) {
+        freed[i].push_back({b.address, b.bytes, 1});
+      }
+    }
+  for (const auto &[key, uses] : residents) {
+    const PlannedBuffer &b = *uses.buffer;
+    size_t last = uses.last;
+    bool taken = std::any_of(residents.begin(), residents.end(), [&](const auto &other) {
+      const Uses &o = other.second;
+      return o.first <= last && o.last > last &&
+             overlaps(o.buffer->address, o.buffer->bytes, b.address, b.bytes);
+    });
+    if (uses.first <= last && !taken)
+      freed[last].push_back({b.address, b.bytes, std::max(1, meta.kernels[last].parts / b.parts)});
+  }
+}
+
+std::vector<FreedBuffers> freedBuffers(const Metadata &meta) {
+  std::vector<FreedBuffers> freed(meta.kernels.size());
+  freeTensors(meta, freed);
+  freeOnChip(meta, freed);
   return freed;
+}
+
+void markFreed(sim::Machine &machine, const KernelInfo &kernel, const FreedBuffers &freed, int run) {
+  for (const FreedRange &r : freed)
+    if ((run + 1) % r.runs == 0)
+      machine.markUnwritten(r.address, r.bytes);
+  // L1 and IM are each core's own, and no kernel leaves anything there for the next.
+  if (!kernel.onHost)
+    machine.forgetPrivate();
 }
 
 } // namespace tensorturbo::runtime

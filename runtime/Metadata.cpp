@@ -80,6 +80,8 @@ static json::Array kernelBuffers(const std::vector<KernelBuffer> &list) {
     json::Object o{{"buffer", bufferToJson(b.buffer)}, {"shape", numbers(b.shape)}};
     if (!b.node.empty())
       o["node"] = utf8(b.node);
+    if (b.parts != 1)
+      o["parts"] = b.parts;
     out.push_back(std::move(o));
   }
   return out;
@@ -87,15 +89,19 @@ static json::Array kernelBuffers(const std::vector<KernelBuffer> &list) {
 
 static json::Array plannedBuffers(const std::vector<PlannedBuffer> &list) {
   json::Array out;
-  for (const PlannedBuffer &b : list)
-    out.push_back(
-        json::Object{{"name", utf8(b.name)}, {"address", int64_t(b.address)}, {"bytes", int64_t(b.bytes)}});
+  for (const PlannedBuffer &b : list) {
+    json::Object o{{"name", utf8(b.name)}, {"address", int64_t(b.address)}, {"bytes", int64_t(b.bytes)}};
+    if (b.parts != 1)
+      o["parts"] = b.parts;
+    out.push_back(std::move(o));
+  }
   return out;
 }
 
 static json::Object kernelToJson(const KernelInfo &k) {
   return json::Object{{"symbol", utf8(k.symbol)},
                       {"on_host", k.onHost},
+                      {"parts", k.parts},
                       {"nodes", strings(k.nodes)},
                       {"inputs", kernelBuffers(k.inputs)},
                       {"outputs", kernelBuffers(k.outputs)},
@@ -254,21 +260,27 @@ public:
     TensorSpec t;
     t.name = string(o, "name", place);
     t.dtype = dtype(o, place);
-    readBuffer(o, place, t.shape, t.buffer);
+    readBuffer(o, place, t.shape, 1, t.buffer);
     return t;
   }
 
   KernelBuffer kernelBuffer(const json::Object &o, const std::string &place) {
     KernelBuffer b;
-    readBuffer(o, place, b.shape, b.buffer);
+    b.parts = parts(o, place);
+    readBuffer(o, place, b.shape, b.parts, b.buffer);
     b.node = string(o, "node", place, false);
     return b;
+  }
+
+  int parts(const json::Object &o, const std::string &place) {
+    return o.get("parts") ? static_cast<int>(integer(o, "parts", 1, INT32_MAX, place)) : 1;
   }
 
   bool failed = false;
 
 private:
-  void readBuffer(const json::Object &o, const std::string &place, std::vector<int64_t> &shape, Buffer &out) {
+  void readBuffer(const json::Object &o, const std::string &place, std::vector<int64_t> &shape, int parts,
+                  Buffer &out) {
     shape = integers<int64_t>(o, "shape", UINT32_MAX, place);
     const json::Object *buffer = o.getObject("buffer");
     if (!buffer)
@@ -277,10 +289,11 @@ private:
     out.address = static_cast<uint32_t>(integer(*buffer, "address", 0, UINT32_MAX, place + ".buffer"));
     out.bytes = static_cast<uint32_t>(integer(*buffer, "bytes", 0, UINT32_MAX, place + ".buffer"));
     if (!failed)
-      checkSize(shape, out, place);
+      checkSize(shape, parts, out, place);
   }
 
-  void checkSize(const std::vector<int64_t> &shape, const Buffer &buffer, const std::string &place) {
+  void checkSize(const std::vector<int64_t> &shape, int parts, const Buffer &buffer,
+                 const std::string &place) {
     uint64_t bytes = dtypeSize(buffer.dtype);
     for (int64_t d : shape) {
       // Every factor fits 32 bits, so that a product below 2^32 cannot overflow in the next step.
@@ -288,6 +301,9 @@ private:
       if (bytes > UINT32_MAX)
         return error(place + ".shape", "a tensor of 4 GiB or more does not fit the chip");
     }
+    if (parts != 1 && (shape.empty() || shape[0] % parts != 0))
+      return error(place + ".parts", "the first axis cannot be cut into " + std::to_string(parts) + " parts");
+    bytes /= static_cast<uint64_t>(parts);
     if (bytes != buffer.bytes)
       error(place + ".buffer.bytes",
             "the shape needs " + std::to_string(bytes) + " bytes, got " + std::to_string(buffer.bytes));
@@ -330,7 +346,8 @@ static std::vector<PlannedBuffer> readPlanned(Reader &reader, const json::Object
         [&](const json::Object &b, const std::string &place) {
           list.push_back({reader.string(b, "name", place),
                           static_cast<uint32_t>(reader.integer(b, "address", 0, UINT32_MAX, place)),
-                          static_cast<uint32_t>(reader.integer(b, "bytes", 0, UINT32_MAX, place))});
+                          static_cast<uint32_t>(reader.integer(b, "bytes", 0, UINT32_MAX, place)),
+                          reader.parts(b, place)});
         },
         where);
   return list;
@@ -340,6 +357,7 @@ static KernelInfo readKernel(Reader &reader, const json::Object &o, const std::s
   KernelInfo k;
   k.symbol = reader.string(o, "symbol", place);
   k.onHost = o.getBoolean("on_host").value_or(false);
+  k.parts = reader.parts(o, place);
   k.nodes = reader.names(o, "nodes");
   auto read = [&](const char *key, std::vector<KernelBuffer> &list) {
     reader.objects(

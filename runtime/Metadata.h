@@ -53,7 +53,10 @@ struct RunSegment {
 /// A tensor that a kernel or a host function reads or writes, in DDR or LLB: dense, row-major.
 struct KernelBuffer {
   Buffer buffer;
+  /// Of the whole tensor.
   std::vector<int64_t> shape;
+  /// The buffer holds one of so many equal parts of the tensor, along its first axis, at a time.
+  int parts = 1;
   /// Outputs: the node of the source model that made the value, or "".
   std::string node;
 };
@@ -62,17 +65,21 @@ struct KernelBuffer {
 struct PlannedBuffer {
   std::string name;
   uint32_t address = 0, bytes = 0;
+  /// In LLB: it takes one of so many parts of the batch after the other.
+  int parts = 1;
 };
 
 /// A kernel of the NPU program or a function of the host part.
 struct KernelInfo {
   std::string symbol;
   bool onHost = false;
+  /// It runs so many times, each time for a part of the batch. Neighbours with more than one part take turns.
+  int parts = 1;
   std::vector<std::string> nodes;
   /// Without constants.
   std::vector<KernelBuffer> inputs, outputs;
-  /// All memory that it may touch, without `residents`: its own buffers on chip, tensors and constants in
-  /// DDR.
+  /// All memory that it may touch: its own buffers on chip, tensors and constants in DDR, and those of
+  /// `residents` that it uses.
   std::vector<PlannedBuffer> buffers;
 };
 

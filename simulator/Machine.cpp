@@ -75,9 +75,7 @@ void Machine::markUnwritten(uint32_t address, size_t bytes) {
   impl->cluster->noteFreed(address, bytes);
 }
 
-void Machine::forgetOnChip(bool llbToo) {
-  if (llbToo)
-    impl->memory.llb.forget();
+void Machine::forgetPrivate() {
   for (auto *regions : {&impl->memory.l1, &impl->memory.im})
     for (MemoryRegion &region : *regions)
       region.forget();

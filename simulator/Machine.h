@@ -141,9 +141,9 @@ public:
   bool writeMemory(uint32_t core, uint32_t address, const void *bytes, size_t count);
   bool readMemory(uint32_t core, uint32_t address, void *bytes, size_t count) const;
 
-  /// Everything in L1 and IM, and in LLB if asked for, counts as never written: what a finished kernel left.
-  /// The contents stay.
-  void forgetOnChip(bool llbToo = true);
+  /// Everything in L1 and IM of all cores counts as never written: what a finished kernel left. The contents
+  /// stay.
+  void forgetPrivate();
 
   /// Calls met(i) each time that all cores have met at the barrier instruction at barriers[i], between two
   /// turns: memory may be looked at and marked. False ends the run with RunStatus::Stopped.

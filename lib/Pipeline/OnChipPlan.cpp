@@ -28,11 +28,10 @@ OnChipPlan tensorturbo::onChipPlan(ModuleOp tileModule, const std::vector<DdrBuf
       partsOf[tensor.name] = tensor.parts;
   auto planned = [&](tile::GlobalOp global) {
     auto parts = partsOf.find(global.getSymName());
-    bool perPart = parts != partsOf.end();
-    uint64_t bytes = static_cast<uint64_t>(global.getBytes());
-    return runtime::PlannedBuffer{
-        global.getSymName().str(), static_cast<uint32_t>(*global.getAddress()),
-        static_cast<uint32_t>(perPart ? bytes / static_cast<uint64_t>(parts->second) : bytes), perPart};
+    int64_t count = parts == partsOf.end() ? 1 : parts->second;
+    return runtime::PlannedBuffer{global.getSymName().str(), static_cast<uint32_t>(*global.getAddress()),
+                                  static_cast<uint32_t>(static_cast<int64_t>(global.getBytes()) / count),
+                                  static_cast<int>(count)};
   };
   for (auto kernel : tileModule.getOps<func::FuncOp>()) {
     std::vector<runtime::PlannedBuffer> &buffers = plan.kernels[kernel.getName().str()];
@@ -41,7 +40,7 @@ OnChipPlan tensorturbo::onChipPlan(ModuleOp tileModule, const std::vector<DdrBuf
         return;
       const target::MemoryRegion &region = regionOf(alloc.getBuffer().getType().getLevel());
       buffers.push_back({alloc.getName().str(), region.base + static_cast<uint32_t>(*alloc.getOffset()),
-                         static_cast<uint32_t>(alloc.getBytes()), false});
+                         static_cast<uint32_t>(alloc.getBytes()), 1});
     });
     llvm::SmallPtrSet<Operation *, 8> seen;
     kernel.walk([&](tile::GlobalBufferOp use) {

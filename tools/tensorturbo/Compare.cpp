@@ -11,9 +11,10 @@ using namespace tensorturbo;
 // A layer below this cosine counts as bad.
 static constexpr double badCosine = 0.99;
 
-void cli::FloatComparison::kernelDone(const runtime::Executor &executor, const runtime::KernelInfo &kernel) {
+void cli::FloatComparison::kernelDone(const runtime::Executor &executor, const runtime::KernelInfo &kernel,
+                                      int part) {
   for (const runtime::KernelBuffer &b : kernel.outputs)
-    if (auto array = b.node.empty() ? std::nullopt : executor.read(b, DType::Float32))
+    if (auto array = b.node.empty() ? std::nullopt : reader.read(executor, kernel, b, DType::Float32, part))
       layers.push_back({b.node, kernel.symbol, std::move(*array)});
 }
 

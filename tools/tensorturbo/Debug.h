@@ -3,6 +3,7 @@
 #pragma once
 #include "Commands.h"
 #include "runtime/Executor.h"
+#include <map>
 #include <memory>
 
 namespace tensorturbo::cli {
@@ -40,17 +41,30 @@ std::vector<uint32_t> breakAddresses(const runtime::ObjectFile &object, const ru
 /// Registers, CSRs and operands of the core that met the breakpoint, and where the others are.
 void printState(runtime::Executor &executor, const sim::RunResult &stop);
 
+/// Reads the results of kernels, some of which leave one part of the batch after the other in one place.
+class ResultReader {
+public:
+  /// To be called after each part of a kernel, for each output. The tensor, once it is complete.
+  std::optional<NpyArray> read(const runtime::Executor &executor, const runtime::KernelInfo &kernel,
+                               const runtime::KernelBuffer &output, DType dtype, int part);
+
+private:
+  /// The parts so far, by symbol and address.
+  std::map<std::pair<std::string, uint32_t>, std::vector<uint8_t>> begun;
+};
+
 /// Collects the results of --dump-after NODE[=FILE.npy].
 class ResultDump {
 public:
   ResultDump(const std::string &argument, const runtime::Metadata &meta, Diagnostics &diags);
-  /// To be called after each kernel.
-  void kernelDone(const runtime::Executor &executor, const runtime::KernelInfo &kernel);
+  /// To be called after each part of each kernel.
+  void kernelDone(const runtime::Executor &executor, const runtime::KernelInfo &kernel, int part);
   /// Writes what was collected.
   bool write(Diagnostics &diags) const;
 
 private:
   std::string node, file, symbol;
+  ResultReader reader;
   std::vector<std::pair<std::string, NpyArray>> results;
 };
 
@@ -58,7 +72,7 @@ private:
 /// host.
 class FloatComparison {
 public:
-  void kernelDone(const runtime::Executor &executor, const runtime::KernelInfo &kernel);
+  void kernelDone(const runtime::Executor &executor, const runtime::KernelInfo &kernel, int part);
   /// Compiles `model` for the host with all intermediate results, runs it with `inputs`, prints the table.
   bool print(const std::string &model, const runtime::Metadata &meta, const NpzArrays &inputs,
              Diagnostics &diags);
@@ -69,6 +83,7 @@ private:
     NpyArray result;
   };
   std::vector<Layer> layers;
+  ResultReader reader;
 };
 
 /// Writes registers of all cores and all written memory after a failed run.

@@ -102,11 +102,11 @@ void run(const RunArguments &arguments, Diagnostics &diags) {
   std::unique_ptr<runtime::Executor> executor;
   std::optional<cli::ResultDump> dump;
   std::optional<cli::FloatComparison> comparison;
-  options.afterKernel = [&](const runtime::KernelInfo &kernel) {
+  options.afterKernel = [&](const runtime::KernelInfo &kernel, int part) {
     if (dump)
-      dump->kernelDone(*executor, kernel);
+      dump->kernelDone(*executor, kernel, part);
     if (comparison)
-      comparison->kernelDone(*executor, kernel);
+      comparison->kernelDone(*executor, kernel, part);
   };
   executor = runtime::Executor::load(arguments.object, diags, std::move(options));
   if (!executor)

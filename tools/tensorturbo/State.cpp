@@ -98,6 +98,25 @@ void cli::printState(runtime::Executor &executor, const sim::RunResult &stop) {
     }
 }
 
+std::optional<NpyArray> cli::ResultReader::read(const runtime::Executor &executor,
+                                                const runtime::KernelInfo &kernel,
+                                                const runtime::KernelBuffer &output, DType dtype, int part) {
+  // So many runs of the kernel fill the buffer.
+  int runs = std::max(1, kernel.parts / output.parts);
+  if ((part + 1) % runs != 0)
+    return std::nullopt;
+  auto array = executor.read(output, dtype);
+  if (!array || output.parts == 1)
+    return array;
+  auto &bytes = begun[{kernel.symbol, output.buffer.address}];
+  bytes.insert(bytes.end(), array->bytes.begin(), array->bytes.end());
+  if (part + 1 < kernel.parts)
+    return std::nullopt;
+  array->shape = output.shape;
+  array->bytes = std::move(bytes);
+  return array;
+}
+
 cli::ResultDump::ResultDump(const std::string &argument, const runtime::Metadata &meta, Diagnostics &diags)
     : node(argument) {
   size_t equals = argument.rfind('=');
@@ -120,12 +139,12 @@ cli::ResultDump::ResultDump(const std::string &argument, const runtime::Metadata
   }
 }
 
-void cli::ResultDump::kernelDone(const runtime::Executor &executor, const runtime::KernelInfo &kernel) {
+void cli::ResultDump::kernelDone(const runtime::Executor &executor, const runtime::KernelInfo &kernel,
+                                 int part) {
   if (kernel.symbol != symbol)
     return;
-  results.clear();
   for (const runtime::KernelBuffer &b : kernel.outputs)
-    if (auto array = executor.read(b, b.buffer.dtype))
+    if (auto array = reader.read(executor, kernel, b, b.buffer.dtype, part))
       results.emplace_back(b.node, std::move(*array));
 }
 

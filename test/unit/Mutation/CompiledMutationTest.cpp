@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <memory>
 #include <unistd.h>
 
 using namespace tensorturbo;
@@ -83,15 +84,15 @@ std::optional<Subject> load(const Network &network) {
   EXPECT_EQ(ends.size(), meta->kernels.size());
   auto plan = runtime::plannedCode(*object, *meta);
   EXPECT_EQ(plan.size(), meta->kernels.size());
-  subject.prepare = [ends, freed, plan](Machine &machine) {
+  subject.prepare = [ends, freed, plan, kernels = meta->kernels](Machine &machine) {
     machine.setMemoryPlan(plan);
+    auto done = std::make_shared<std::vector<int>>(kernels.size());
     std::vector<uint32_t> barriers;
     for (const runtime::KernelEnd &end : ends)
       barriers.push_back(end.barrier);
-    machine.watchBarriers(barriers, [&machine, ends, freed](size_t i) {
-      for (const runtime::Buffer &b : freed[ends[i].kernel])
-        machine.markUnwritten(b.address, b.bytes);
-      machine.forgetOnChip();
+    machine.watchBarriers(barriers, [&machine, ends, freed, kernels, done](size_t i) {
+      size_t kernel = ends[i].kernel;
+      runtime::markFreed(machine, kernels[kernel], freed[kernel], (*done)[kernel]++);
       return true;
     });
   };

@@ -23,9 +23,10 @@ static Metadata sample() {
   m.kernels.resize(1);
   m.kernels[0].symbol = "npu_0_0_conv";
   m.kernels[0].nodes = {"conv1"};
-  m.kernels[0].outputs = {{{0x02000100, 16, DType::Float16}, {4, 2}, "conv1"}};
+  m.kernels[0].outputs = {{{0x02000100, 8, DType::Float16}, {4, 2}, 2, "conv1"}};
+  m.kernels[0].parts = 2;
   m.kernels[0].buffers = {{"rows", 0xC0000000, 4096}};
-  m.residents = {{"weights", 0xF8000000, 64}};
+  m.residents = {{"weights", 0xF8000000, 64, 2}};
   m.ddrEnd = 0x02001000;
   m.nodes = {{"argmax", "ArgMax", "host", "not on the NPU"}};
   m.options = {{"ncore", "4"}};
@@ -44,6 +45,9 @@ TEST(Metadata, SurvivesTheRoundTrip) {
   EXPECT_EQ(m->outputs[0].elements(), 1);
   ASSERT_EQ(m->kernels.size(), 1u);
   EXPECT_EQ(m->kernels[0].outputs.at(0).node, "conv1");
+  EXPECT_EQ(m->kernels[0].outputs.at(0).parts, 2);
+  EXPECT_EQ(m->kernels[0].parts, 2);
+  EXPECT_EQ(m->residents.at(0).parts, 2);
   EXPECT_EQ(m->kernels[0].buffers.at(0).bytes, 4096u);
   EXPECT_EQ(m->residents.at(0).address, 0xF8000000u);
   ASSERT_TRUE(m->workload);

@@ -537,7 +537,7 @@ TEST_F(Hazards, WhatAKernelLeavesIsFreed) {
     machine.watchBarriers({*program->image.symbol("kernelEnd")}, [&](size_t) {
       meetings++;
       if (frees)
-        machine.forgetOnChip();
+        machine.forgetPrivate();
       return true;
     });
     RunResult result = runProgram(machine, *program);
