@@ -242,3 +242,30 @@ def test_scores(tmp_path):
     p = np.exp(scores - scores.max(-1, keepdims=True))
     want = (p / p.sum(-1, keepdims=True)) @ v
     check(tmp_path, nodes, {"q": q, "k": k, "v": v}, {"y": want}, {"d": np.float32(32**0.5)})
+
+
+#: Shape, permutation, by the kernel's way: tiles of a matrix, tiny matrices, small ones, rows, blocks of rows.
+TRANSPOSES = [
+    ((2, 3, 70, 70), (0, 2, 3, 1)),
+    ((2, 70, 70, 3), (0, 3, 1, 2)),
+    ((700, 900), (1, 0)),
+    ((3, 40000), (1, 0)),
+    ((40000, 3), (1, 0)),
+    ((500, 2, 5), (0, 2, 1)),
+    ((500, 2, 58), (0, 2, 1)),
+    ((3, 29, 41, 8), (0, 2, 1, 3)),
+    ((2, 128, 12, 64), (0, 2, 1, 3)),
+    ((3, 4000, 16), (1, 0, 2)),
+    ((200, 3, 33), (1, 0, 2)),
+]
+
+
+@pytest.mark.parametrize("shape,permutation", TRANSPOSES, ids=str)
+def test_transpose(tmp_path, shape, permutation):
+    x = numbers(20, *shape)
+    nodes = [
+        helper.make_node("Neg", ["x"], ["a"]),
+        helper.make_node("Transpose", ["a"], ["t"], perm=permutation),
+        helper.make_node("Neg", ["t"], ["y"]),
+    ]
+    check(tmp_path, nodes, {"x": x}, {"y": x.transpose(permutation)}, least=0.9999999)

@@ -336,16 +336,14 @@ std::optional<ElementwiseChain> ElementwiseChain::analyse(func::FuncOp func, Val
   return chain;
 }
 
-std::string ElementwiseChain::whyNot(Operation *op) {
+std::optional<ElementwiseChain> ElementwiseChain::ofOperator(Operation *op, std::string &why) {
   ElementwiseChain chain;
   chain.anyOperand = chain.mayRepeat = true;
-  std::string why;
   for (Value operand : op->getOperands())
-    if (!relay::constantOf(operand) && shapeOf(operand) == shapeOf(op->getResult(0))) {
-      chain.append(op, operand, why);
-      return why;
-    }
-  return "no computed operand has the shape of the result";
+    if (!relay::constantOf(operand) && shapeOf(operand) == shapeOf(op->getResult(0)))
+      return chain.append(op, operand, why) ? std::optional(std::move(chain)) : std::nullopt;
+  why = "no computed operand has the shape of the result";
+  return std::nullopt;
 }
 
 bool ElementwiseChain::perChannel() const {

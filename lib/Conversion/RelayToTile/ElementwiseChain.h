@@ -58,8 +58,9 @@ public:
   static std::optional<ElementwiseChain> analyse(mlir::func::FuncOp func, mlir::Value start, std::string &why,
                                                  bool repeated = false);
 
-  /// Why a single operator of main cannot be a step; empty if it can.
-  static std::string whyNot(mlir::Operation *op);
+  /// A single operator of main as a chain, whatever its operands are; for questions, not for code. On failure
+  /// `why` tells why it cannot be a step.
+  static std::optional<ElementwiseChain> ofOperator(mlir::Operation *op, std::string &why);
 
   /// Whether a step needs to know the channel (last axis) of a column.
   bool perChannel() const;

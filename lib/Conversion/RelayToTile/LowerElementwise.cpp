@@ -64,12 +64,15 @@ static std::optional<WindowShape> matrixOf(ArrayRef<int64_t> shape, bool perChan
 
 static std::string whyNotElementwise(Operation *op, int) {
   std::string why;
-  if (isa<relay::BroadcastToOp>(op))
-    why = whyNotRepeated(*repetitionOf(shapeOf(op->getOperand(0)), shapeOf(op->getResult(0))));
-  else
-    why = ElementwiseChain::whyNot(op);
-  if (why.empty())
-    matrixOf(shapeOf(op->getResult(0)), true, {}, why);
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  if (isa<relay::BroadcastToOp>(op)) {
+    RepeatedOperand operand = *repetitionOf(shapeOf(op->getOperand(0)), shape);
+    why = whyNotRepeated(operand);
+    if (why.empty())
+      matrixOf(shape, true, operand, why);
+  } else if (auto chain = ElementwiseChain::ofOperator(op, why)) {
+    matrixOf(shape, chain->perChannel(), chain->repeatedOperands(), why);
+  }
   return why;
 }
 

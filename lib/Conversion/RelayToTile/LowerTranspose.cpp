@@ -2,8 +2,10 @@
 // that exchange two neighbouring groups: [a][b][c][d] -> [a][c][b][d] (NCHW to NHWC and back, matrices,
 // channel shuffle).
 //
-//   d > 1:  a row of c blocks of d elements is loaded densely and stored with the stride of b.
+//   d > 1:  a row of c blocks of d elements is loaded densely and stored with the stride of b; or some rows are
+//           regrouped in L1, which takes fewer transfers.
 //   d == 1: tiles go through the matrix engine's transpose.
+#include "Conversion/RelayToTile/BatchNest.h"
 #include "Conversion/RelayToTile/Lowerings.h"
 #include "Dialect/Relay/Relay.h"
 #include <algorithm>
@@ -92,134 +94,261 @@ static std::string whyNotTranspose(Operation *op, int) {
   return "";
 }
 
-/// One matrix of the chunk, b x c, through tiles of the matrix engine.
-static void transposeMatrix(KernelBuilder &kb, const Exchange &e, Value inLlb, Value outLlb, Value slice,
-                            int64_t tileB, int64_t tileC, Value l1, Value im) {
-  OpBuilder &b = kb.builder();
-  int64_t columnTiles = ceilDiv(e.c, tileC), rowTiles = ceilDiv(e.b, tileB);
-  Value zero = kb.constant(0);
-  kb.loop(kb.coreId(), kb.constant(columnTiles * rowTiles), kb.constant(kb.cores()), [&](Value index) {
-    Value row = kb.mul(kb.div(index, kb.constant(columnTiles)), tileB);
-    Value column = kb.mul(kb.rem(index, kb.constant(columnTiles)), tileC);
-    Value rows = kb.min(kb.constant(tileB), kb.sub(kb.constant(e.b), row));
-    Value columns = kb.min(kb.constant(tileC), kb.sub(kb.constant(e.c), column));
-    Value from = kb.add(slice, kb.mul(kb.add(kb.mul(row, e.c), column), halfBytes));
-    if (e.c * halfBytes <= maxStride) {
-      kb.load(kb.view(l1), kb.view(inLlb, from), rows, columns, kb.constant(e.c * halfBytes));
-    } else {
-      kb.loop(zero, rows, kb.constant(1), [&](Value r) {
-        kb.load(kb.view(l1, kb.mul(kb.mul(r, columns), halfBytes)),
-                kb.view(inLlb, kb.add(from, kb.mul(r, e.c * halfBytes))), kb.constant(1), columns, zero);
-      });
-    }
-    TransposeOp::create(b, kb.location(), kb.view(im), kb.view(l1), rows, columns, zero, zero);
-    UnaryOp::create(b, kb.location(), UnaryKind::copy, kb.view(l1), kb.view(im), columns, rows, zero, zero);
-    Value to = kb.add(slice, kb.mul(kb.add(kb.mul(column, e.b), row), halfBytes));
-    if (e.b * halfBytes <= maxStride) {
-      kb.store(kb.view(outLlb, to), kb.view(l1), columns, rows, kb.constant(e.b * halfBytes));
-    } else {
-      kb.loop(zero, columns, kb.constant(1), [&](Value c) {
-        kb.store(kb.view(outLlb, kb.add(to, kb.mul(c, e.b * halfBytes))),
-                 kb.view(l1, kb.mul(kb.mul(c, rows), halfBytes)), kb.constant(1), rows, zero);
-      });
-    }
-  });
-}
+namespace {
+/// How a transposition is cut into work items.
+struct Plan {
+  enum class Way {
+    Matrix, ///< d == 1: a tile of one matrix through the matrix engine
+    Single, ///< d == 1: one copy for each place of many tiny matrices
+    Many,   ///< d == 1: many small matrices, each turned by one instruction
+    Rows,   ///< d > 1: a row of c blocks, stored with the stride of b
+    Blocks, ///< d > 1: some rows, regrouped in L1 so that each block of c is stored densely
+  } way;
+  /// Matrix: size of a tile. Single, Many: slices of a tile in `tileB`. Blocks: rows of a tile in `tileB`.
+  int64_t tileB = 1, tileC = 1;
+};
+} // namespace
 
-static void scatterRows(KernelBuilder &kb, const Exchange &e, Value inLlb, Value outLlb, Value slice,
-                        Value l1) {
-  kb.loop(kb.coreId(), kb.constant(e.b), kb.constant(kb.cores()), [&](Value row) {
-    int64_t count = e.c * e.d;
-    kb.loadLinear(l1, kb.constant(0), inLlb, kb.add(slice, kb.mul(row, count * halfBytes)),
-                  kb.constant(count), count);
-    kb.store(kb.view(outLlb, kb.add(slice, kb.mul(row, e.d * halfBytes))), kb.view(l1), kb.constant(e.c),
-             kb.constant(e.d), kb.constant(e.b * e.d * halfBytes));
-  });
-}
+/// Halves that a tile may have, of which L1 and IM hold two each.
+static constexpr int64_t l1Tile = 131072, imTile = 65536;
 
-/// Many small matrices: all b x c elements of a run of slices, one strided copy for each (b, c).
-static void scatterColumns(KernelBuilder &kb, const Exchange &e, Value inLlb, Value outLlb, Value slices,
-                           int64_t tileSlices, Value in, Value out) {
-  OpBuilder &b = kb.builder();
+static Plan planOf(const Exchange &e, int ncore) {
   int64_t elements = e.b * e.c;
-  kb.loop(kb.mul(kb.coreId(), tileSlices), slices, kb.constant(tileSlices * kb.cores()), [&](Value first) {
-    Value count = kb.min(kb.constant(tileSlices), kb.sub(slices, first)),
-          stride = kb.constant(elements * halfBytes);
-    Value offset = kb.mul(first, elements * halfBytes), total = kb.mul(count, elements);
-    kb.loadLinear(in, kb.constant(0), inLlb, offset, total, tileSlices * elements);
-    kb.loop(0, e.b, 1, [&](Value row) {
-      kb.loop(0, e.c, 1, [&](Value column) {
-        Value from = kb.mul(kb.add(kb.mul(row, e.c), column), halfBytes),
-              to = kb.mul(kb.add(kb.mul(column, e.b), row), halfBytes);
-        UnaryOp::create(b, kb.location(), UnaryKind::copy, kb.view(out, to), kb.view(in, from), count,
-                        kb.constant(1), stride, stride);
-      });
-    });
-    kb.storeLinear(outLlb, offset, out, kb.constant(0), total, tileSlices * elements);
-  });
+  Plan plan{Plan::Way::Matrix};
+  if (e.d > 1) {
+    int64_t row = e.c * e.d, most = std::min<int64_t>(l1Tile / row, 256);
+    plan.way = Plan::Way::Rows;
+    if (most < 2)
+      return plan;
+    plan.tileB = std::clamp<int64_t>(ceilDiv(e.b * std::min<int64_t>(e.a, 4), 2 * ncore), 1,
+                                     std::min<int64_t>(most, e.b));
+    // Transfers: c + 1 for a tile of rows, or two for each row.
+    if (e.c + 1 < 2 * plan.tileB)
+      plan.way = Plan::Way::Blocks;
+    return plan;
+  }
+  // A matrix-engine tile costs about four instructions and the walk over its longer side.
+  if (elements <= 4096 && e.a >= 16 && elements < e.a) {
+    bool tiny = elements <= 24;
+    plan.way = tiny ? Plan::Way::Single : Plan::Way::Many;
+    plan.tileB = std::clamp<int64_t>(ceilDiv(e.a, 2 * ncore), 1, (tiny ? l1Tile : imTile / 2) / elements);
+    return plan;
+  }
+  plan.tileB = std::min<int64_t>(e.b, 128);
+  plan.tileC = std::min<int64_t>(e.c, imTile / plan.tileB);
+  plan.tileC = std::clamp<int64_t>(ceilDiv(e.c * ceilDiv(e.b, plan.tileB), 2 * ncore), 1, plan.tileC);
+  // Few columns: long tiles along the rows instead.
+  if (e.c < 128 && e.b > 128) {
+    plan.tileC = e.c;
+    plan.tileB = std::clamp<int64_t>(ceilDiv(e.b, 2 * ncore), 128, imTile / plan.tileC);
+  }
+  return plan;
 }
+
+namespace {
+class TransposeEmitter {
+public:
+  TransposeEmitter(KernelBuilder &kb, const Exchange &e, const Plan &plan, BatchNest &nest)
+      : kb(kb), b(kb.builder()), e(e), plan(plan), nest(nest) {}
+
+  void run() {
+    using Way = Plan::Way;
+    int64_t tile = plan.way == Way::Matrix   ? plan.tileB * plan.tileC
+                   : plan.way == Way::Rows   ? e.c * e.d
+                   : plan.way == Way::Blocks ? plan.tileB * e.c * e.d
+                                             : plan.tileB * e.b * e.c;
+    most = tile;
+    slotBytes = ceilDiv(tile * halfBytes, 64) * 64;
+    in = kb.alloc(MemoryLevel::L1, 2 * slotBytes, "in");
+    if (plan.way != Way::Rows)
+      out = kb.alloc(MemoryLevel::L1, 2 * slotBytes, "out");
+    if (plan.way == Way::Matrix || plan.way == Way::Many)
+      im = kb.alloc(MemoryLevel::IM, 2 * slotBytes, "transposed");
+    nest.forEachRun([&](Value count) {
+      switch (plan.way) {
+      case Way::Matrix:
+        return matrices(count);
+      case Way::Single:
+      case Way::Many:
+        return slices(count);
+      case Way::Rows:
+        return rows(count);
+      case Way::Blocks:
+        return blocks(count);
+      }
+    });
+  }
+
+private:
+  Value slotOf(Value slot) { return kb.mul(slot, slotBytes); }
+  Value from(Value slice, Value bytes) { return kb.add(nest.offset(0, slice), bytes); }
+  Value to(Value slice, Value bytes) { return kb.add(nest.offset(1, slice), bytes); }
+
+  /// Dense copy of rows x columns halves; what runs along the columns, or the rows, is a matter of time
+  /// alone.
+  void copyFlat(Value dst, Value src, Value rows, Value columns, bool alongRows) {
+    Value zero = kb.constant(0);
+    UnaryOp::create(b, kb.location(), UnaryKind::copy, dst, src, alongRows ? columns : rows,
+                    alongRows ? rows : columns, zero, zero);
+  }
+
+  /// Tiles of the matrices through the matrix engine.
+  void matrices(Value count) {
+    int64_t columnTiles = ceilDiv(e.c, plan.tileC), rowTiles = ceilDiv(e.b, plan.tileB);
+    struct Tile {
+      Value slice, row, column, rows, columns;
+    };
+    auto tileOf = [&](Value index) {
+      Tile t;
+      t.slice = kb.div(index, kb.constant(columnTiles * rowTiles));
+      Value inSlice = kb.rem(index, kb.constant(columnTiles * rowTiles));
+      t.row = kb.mul(kb.div(inSlice, kb.constant(columnTiles)), plan.tileB);
+      t.column = kb.mul(kb.rem(inSlice, kb.constant(columnTiles)), plan.tileC);
+      t.rows = kb.min(kb.constant(plan.tileB), kb.sub(kb.constant(e.b), t.row));
+      t.columns = kb.min(kb.constant(plan.tileC), kb.sub(kb.constant(e.c), t.column));
+      return t;
+    };
+    Value zero = kb.constant(0);
+    pipelinedLoop(
+        kb, kb.coreId(), kb.mul(count, columnTiles * rowTiles), kb.cores(),
+        [&](Value index, Value slot) {
+          Tile t = tileOf(index);
+          Value at = from(t.slice, kb.mul(kb.add(kb.mul(t.row, e.c), t.column), halfBytes));
+          if (e.c * halfBytes <= maxStride)
+            return kb.load(kb.view(in, slotOf(slot)), kb.view(nest.buffer(0), at), t.rows, t.columns,
+                           kb.constant(e.c * halfBytes));
+          kb.loop(zero, t.rows, kb.constant(1), [&](Value r) {
+            kb.load(kb.view(in, kb.add(slotOf(slot), kb.mul(kb.mul(r, t.columns), halfBytes))),
+                    kb.view(nest.buffer(0), kb.add(at, kb.mul(r, e.c * halfBytes))), kb.constant(1),
+                    t.columns, zero);
+          });
+        },
+        [&](Value index, Value slot) {
+          Tile t = tileOf(index);
+          Value turned = kb.view(im, slotOf(slot));
+          TransposeOp::create(b, kb.location(), turned, kb.view(in, slotOf(slot)), t.rows, t.columns, zero,
+                              zero);
+          copyFlat(kb.view(out, slotOf(slot)), turned, t.columns, t.rows, plan.tileB < plan.tileC);
+          Value at = to(t.slice, kb.mul(kb.add(kb.mul(t.column, e.b), t.row), halfBytes));
+          if (e.b * halfBytes <= maxStride)
+            return kb.store(kb.view(nest.buffer(1), at), kb.view(out, slotOf(slot)), t.columns, t.rows,
+                            kb.constant(e.b * halfBytes));
+          kb.loop(zero, t.columns, kb.constant(1), [&](Value c) {
+            kb.store(kb.view(nest.buffer(1), kb.add(at, kb.mul(c, e.b * halfBytes))),
+                     kb.view(out, kb.add(slotOf(slot), kb.mul(kb.mul(c, t.rows), halfBytes))), kb.constant(1),
+                     t.rows, zero);
+          });
+        });
+  }
+
+  /// Many small matrices: some slices at once.
+  void slices(Value count) {
+    int64_t elements = e.b * e.c;
+    Value zero = kb.constant(0), stride = kb.constant(elements * halfBytes);
+    Value tiles = kb.div(kb.add(count, plan.tileB - 1), kb.constant(plan.tileB));
+    auto countOf = [&](Value first) { return kb.min(kb.constant(plan.tileB), kb.sub(count, first)); };
+    pipelinedLoop(
+        kb, kb.coreId(), tiles, kb.cores(),
+        [&](Value index, Value slot) {
+          Value first = kb.mul(index, plan.tileB);
+          kb.loadLinear(in, slotOf(slot), nest.buffer(0), from(first, zero), kb.mul(countOf(first), elements),
+                        most);
+        },
+        [&](Value index, Value slot) {
+          Value first = kb.mul(index, plan.tileB), here = countOf(first), base = slotOf(slot);
+          if (plan.way == Plan::Way::Single) {
+            kb.loop(0, e.b, 1, [&](Value row) {
+              kb.loop(0, e.c, 1, [&](Value column) {
+                Value source = kb.mul(kb.add(kb.mul(row, e.c), column), halfBytes),
+                      target = kb.mul(kb.add(kb.mul(column, e.b), row), halfBytes);
+                UnaryOp::create(b, kb.location(), UnaryKind::copy, kb.view(out, kb.add(base, target)),
+                                kb.view(in, kb.add(base, source)), here, kb.constant(1), stride, stride);
+              });
+            });
+          } else {
+            kb.loop(zero, here, kb.constant(1), [&](Value slice) {
+              Value at = kb.add(base, kb.mul(slice, elements * halfBytes));
+              TransposeOp::create(b, kb.location(), kb.view(im, at), kb.view(in, at), kb.constant(e.b),
+                                  kb.constant(e.c), zero, zero);
+            });
+            copyFlat(kb.view(out, base), kb.view(im, base), here, kb.constant(elements), false);
+          }
+          kb.storeLinear(nest.buffer(1), to(first, zero), out, base, kb.mul(here, elements), most);
+        });
+  }
+
+  void rows(Value count) {
+    int64_t row = e.c * e.d;
+    pipelinedLoop(
+        kb, kb.coreId(), kb.mul(count, e.b), kb.cores(),
+        [&](Value index, Value slot) {
+          Value slice = kb.div(index, kb.constant(e.b)), r = kb.rem(index, kb.constant(e.b));
+          kb.loadLinear(in, slotOf(slot), nest.buffer(0), from(slice, kb.mul(r, row * halfBytes)),
+                        kb.constant(row), row);
+        },
+        [&](Value index, Value slot) {
+          Value slice = kb.div(index, kb.constant(e.b)), r = kb.rem(index, kb.constant(e.b));
+          kb.store(kb.view(nest.buffer(1), to(slice, kb.mul(r, e.d * halfBytes))), kb.view(in, slotOf(slot)),
+                   kb.constant(e.c), kb.constant(e.d), kb.constant(e.b * e.d * halfBytes));
+        });
+  }
+
+  /// Some rows at once: their blocks are brought together in L1, so that each c is one dense store.
+  void blocks(Value count) {
+    int64_t tilesB = ceilDiv(e.b, plan.tileB), row = e.c * e.d;
+    Value zero = kb.constant(0);
+    auto locate = [&](Value index, Value &slice, Value &first, Value &here) {
+      slice = kb.div(index, kb.constant(tilesB));
+      first = kb.mul(kb.rem(index, kb.constant(tilesB)), plan.tileB);
+      here = kb.min(kb.constant(plan.tileB), kb.sub(kb.constant(e.b), first));
+    };
+    pipelinedLoop(
+        kb, kb.coreId(), kb.mul(count, tilesB), kb.cores(),
+        [&](Value index, Value slot) {
+          Value slice, first, here;
+          locate(index, slice, first, here);
+          kb.loadLinear(in, slotOf(slot), nest.buffer(0), from(slice, kb.mul(first, row * halfBytes)),
+                        kb.mul(here, row), most);
+        },
+        [&](Value index, Value slot) {
+          Value slice, first, here;
+          locate(index, slice, first, here);
+          Value block = kb.mul(here, e.d * halfBytes);
+          kb.loop(0, e.c, 1, [&](Value c) {
+            Value target = kb.add(slotOf(slot), kb.mul(c, block));
+            UnaryOp::create(b, kb.location(), UnaryKind::copy, kb.view(out, target),
+                            kb.view(in, kb.add(slotOf(slot), kb.mul(c, e.d * halfBytes))), here,
+                            kb.constant(e.d), zero, kb.constant(row * halfBytes));
+            Value at = to(slice, kb.mul(kb.add(kb.mul(c, e.b), first), e.d * halfBytes));
+            kb.storeLinear(nest.buffer(1), at, out, target, kb.mul(here, e.d), plan.tileB * e.d);
+          });
+        });
+  }
+
+  KernelBuilder &kb;
+  OpBuilder &b;
+  const Exchange &e;
+  const Plan &plan;
+  BatchNest &nest;
+  int64_t slotBytes = 0, most = 0;
+  Value in, out, im;
+};
+} // namespace
 
 static bool lowerTranspose(Operation *op, const KernelSpec &spec, LoweringContext &context,
                            std::string &why) {
   auto e = exchangeOf(cast<relay::TransposeOp>(op), why);
   if (!e)
     return false;
-  int64_t sliceBytes = e->sliceBytes();
-  int64_t slicesAtOnce = std::min(e->a, (spec.llbRoom - 65536) / 2 / sliceBytes);
-  if (slicesAtOnce < 1) {
-    why = "a slice of " + std::to_string(sliceBytes) + " bytes does not fit LLB with its result";
+  KernelBuilder kb = builderFor(spec, context);
+  BatchOperand operands[] = {{inputPlace(kb, op->getOperand(0), spec), e->sliceBytes(), false, false},
+                             {outputPlace(kb, spec), e->sliceBytes(), false, true}};
+  if (!BatchNest::canRun(operands, spec.llbRoom)) {
+    why = "a slice of " + std::to_string(e->sliceBytes()) + " bytes does not fit LLB with its result";
     return false;
   }
-  KernelBuilder kb = builderFor(spec, context);
-  Place in = inputPlace(kb, op->getOperand(0), spec), out = outputPlace(kb, spec);
-  Value inLlb = kb.alloc(MemoryLevel::LLB, slicesAtOnce * sliceBytes, "input");
-  Value outLlb = kb.alloc(MemoryLevel::LLB, slicesAtOnce * sliceBytes, "output");
-
-  int64_t elements = e->b * e->c;
-  // A matrix-engine tile costs about four instructions and the walk over its longer side.
-  bool many = e->d == 1 && elements <= 4096 && e->a >= 16 && elements < e->a;
-  int64_t tileB = std::min<int64_t>(e->b, 128), tileC = std::min<int64_t>(e->c, 131072 / tileB / 2);
-  tileC = std::clamp<int64_t>(ceilDiv(e->c * ceilDiv(e->b, tileB), context.ncore), 1, tileC);
-  // Few columns: long tiles along the rows instead.
-  if (e->c < 128 && e->b > 128) {
-    tileC = e->c;
-    tileB = std::clamp<int64_t>(ceilDiv(e->b, context.ncore), 128, 65536 / tileC);
-  }
-  int64_t tileSlices =
-      std::clamp<int64_t>(200000 / std::max<int64_t>(elements, 1), 1, ceilDiv(slicesAtOnce, context.ncore));
-  Value first, second;
-  if (many) {
-    first = kb.alloc(MemoryLevel::L1, tileSlices * elements * halfBytes, "in");
-    second = kb.alloc(MemoryLevel::L1, tileSlices * elements * halfBytes, "out");
-  } else if (e->d > 1) {
-    first = kb.alloc(MemoryLevel::L1, e->c * e->d * halfBytes, "row");
-  } else {
-    first = kb.alloc(MemoryLevel::L1, tileB * tileC * halfBytes, "tile");
-    second = kb.alloc(MemoryLevel::IM, tileB * tileC * halfBytes, "transposed");
-  }
-  kb.loop(0, e->a, slicesAtOnce, [&](Value start) {
-    Value slices = kb.min(kb.constant(slicesAtOnce), kb.sub(kb.constant(e->a), start));
-    kb.onMaster([&] {
-      kb.dma(inLlb, kb.constant(0), in.buffer, kb.add(in.offset, kb.mul(start, sliceBytes)),
-             kb.mul(slices, sliceBytes), slicesAtOnce * sliceBytes);
-    });
-    kb.barrier();
-    if (many)
-      scatterColumns(kb, *e, inLlb, outLlb, slices, tileSlices, first, second);
-    else
-      kb.loop(kb.constant(0), slices, kb.constant(1), [&](Value slice) {
-        Value offset = kb.mul(slice, sliceBytes);
-        if (e->d > 1)
-          scatterRows(kb, *e, inLlb, outLlb, offset, first);
-        else
-          transposeMatrix(kb, *e, inLlb, outLlb, offset, tileB, tileC, first, second);
-      });
-    kb.barrier();
-    kb.onMaster([&] {
-      kb.dma(out.buffer, kb.add(out.offset, kb.mul(start, sliceBytes)), outLlb, kb.constant(0),
-             kb.mul(slices, sliceBytes), slicesAtOnce * sliceBytes);
-    });
-  });
+  BatchNest nest(kb, e->a, operands, spec.llbRoom);
+  TransposeEmitter(kb, *e, planOf(*e, context.ncore), nest).run();
   kb.finish();
   return true;
 }
