@@ -269,3 +269,54 @@ def test_transpose(tmp_path, shape, permutation):
         helper.make_node("Neg", ["t"], ["y"]),
     ]
     check(tmp_path, nodes, {"x": x}, {"y": x.transpose(permutation)}, least=0.9999999)
+
+
+def depthwise(x, w, stride, pads):
+    """Reference in float64, NCHW."""
+    top, left, bottom, right = pads
+    x = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (top, bottom), (left, right)))
+    kh, kw = w.shape[2:]
+    oh, ow = (x.shape[2] - kh) // stride + 1, (x.shape[3] - kw) // stride + 1
+    y = np.zeros((*x.shape[:2], oh, ow))
+    for ky in range(kh):
+        for kx in range(kw):
+            part = x[:, :, ky : ky + stride * oh : stride, kx : kx + stride * ow : stride]
+            y += part * w[:, 0, ky, kx][:, None, None]
+    return y
+
+
+#: Channels, height, width, kernel, stride, pads (top, left, bottom, right).
+DEPTHWISE = [
+    (64, 28, 28, 3, 1, (1, 1, 1, 1)),
+    (192, 14, 14, 3, 1, (1, 1, 1, 1)),
+    (40, 13, 9, 3, 1, (1, 1, 1, 1)),
+    (96, 20, 24, 3, 2, (1, 1, 1, 1)),
+    (96, 21, 24, 3, 2, (0, 0, 1, 1)),
+    (48, 15, 17, 5, 1, (2, 2, 2, 2)),
+    (48, 16, 16, 5, 2, (2, 2, 2, 2)),
+    (72, 12, 10, 3, 1, (0, 0, 0, 0)),
+    (72, 1, 30, 3, 1, (1, 1, 1, 1)),
+    (12, 9, 9, 3, 1, (1, 1, 1, 1)),
+    (32, 11, 11, 3, 2, (1, 1, 1, 1)),
+    (960, 7, 7, 3, 1, (1, 1, 1, 1)),
+]
+
+
+@pytest.mark.parametrize("case", DEPTHWISE, ids=str)
+def test_depthwise(tmp_path, case):
+    """Both engines share the channels; with a clipped activation and a residual behind."""
+    channels, height, width, kernel, stride, pads = case
+    x = numbers(21, 3, channels, height, width)
+    w, b = numbers(22, channels, 1, kernel, kernel) / kernel, numbers(23, channels)
+    y = depthwise(x, w, stride, pads) + b[:, None, None]
+    r = numbers(24, *y.shape)
+    attributes = {"group": channels, "strides": [stride] * 2, "pads": list(pads), "kernel_shape": [kernel] * 2}
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["c"], **attributes),
+        helper.make_node("Clip", ["c", "low", "high"], ["y"]),
+        helper.make_node("Conv", ["x", "w", "b"], ["d"], **attributes),
+        helper.make_node("Add", ["d", "r"], ["z"]),
+    ]
+    out = {"y": np.clip(y, 0, 1.5).astype(np.float32), "z": (y + r).astype(np.float32)}
+    constants = {"w": w, "b": b, "low": np.float32(0), "high": np.float32(1.5)}
+    check(tmp_path, nodes, {"x": x, "r": r}, out, constants, configurations=[(1, 0), (2, 0), (8, 0), (8, 1)])

@@ -399,6 +399,19 @@ int64_t ElementwiseChain::l1Bytes() const {
   return bytes;
 }
 
+ElementwiseChain ElementwiseChain::forColumns(int64_t first, int64_t count, int64_t pixels) const {
+  ElementwiseChain chain = *this;
+  for (ElementwiseStep &s : chain.steps) {
+    if (s.kind != Kind::Vector)
+      continue;
+    std::vector<float> repeated;
+    for (int64_t pixel = 0; pixel < pixels; ++pixel)
+      repeated.insert(repeated.end(), s.vector.begin() + first, s.vector.begin() + first + count);
+    s.vector = std::move(repeated);
+  }
+  return chain;
+}
+
 void ElementwiseChain::prepare(KernelBuilder &kb, ConstantPool &pool) {
   // One copy per table, however often it is used.
   std::map<std::string, Value> tables;

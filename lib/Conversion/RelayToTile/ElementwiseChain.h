@@ -74,6 +74,8 @@ public:
   llvm::ArrayRef<RepeatedOperand> repeatedOperands() const { return repeated; }
   /// Whether the elements of a repeated operand are overwritten in L1.
   bool overwritesRepeated(size_t i) const;
+  /// The same for rows in which `count` channels from `first` on are repeated for each of `pixels` pixels.
+  ElementwiseChain forColumns(int64_t first, int64_t count, int64_t pixels) const;
   /// Bytes of L1 that tables and vectors need.
   int64_t l1Bytes() const;
   bool empty() const { return steps.empty(); }

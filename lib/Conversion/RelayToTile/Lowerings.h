@@ -16,8 +16,8 @@ struct Family {
   bool (*lower)(mlir::Operation *op, const KernelSpec &spec, LoweringContext &context, std::string &why);
 };
 
-extern const Family convFamily, elementwiseFamily, gatherFamily, matmulFamily, moveFamily, normFamily,
-    poolFamily, reduceFamily, transposeFamily;
+extern const Family convFamily, depthwiseFamily, elementwiseFamily, gatherFamily, matmulFamily, moveFamily,
+    normFamily, poolFamily, reduceFamily, transposeFamily;
 
 // Shared small helpers.
 

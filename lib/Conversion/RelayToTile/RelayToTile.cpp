@@ -8,9 +8,9 @@ using namespace tensorturbo;
 using namespace tensorturbo::tile;
 
 /// In order of preference: the first family that handles an operator gets it.
-static const Family *const families[] = {&convFamily,   &matmulFamily, &elementwiseFamily,
-                                         &gatherFamily, &poolFamily,   &reduceFamily,
-                                         &normFamily,   &moveFamily,   &transposeFamily};
+static const Family *const families[] = {&depthwiseFamily, &convFamily,     &matmulFamily, &elementwiseFamily,
+                                         &gatherFamily,    &poolFamily,     &reduceFamily, &normFamily,
+                                         &moveFamily,      &transposeFamily};
 
 static const Family *familyOf(Operation *op) {
   for (const Family *f : families)

@@ -60,3 +60,21 @@ func.func private @product(%x: tensor<1x40x64xf16>, %y: tensor<12x50x64xf16>) ->
   %0 = relay.nn.batch_matmul %x, %y {transpose_b = true} : (tensor<1x40x64xf16>, tensor<12x50x64xf16>) -> tensor<12x40x50xf16>
   return %0 : tensor<12x40x50xf16>
 }
+
+// -----
+
+// Depthwise: some channels as sums of products on the vector engine, the others as dense convolutions of 16 channels
+// with their zeros; for each row of the result work for both.
+// CHECK-LABEL: func.func @npu_depthwise()
+// CHECK: tile.bring
+// CHECK: tile.spread columns
+// CHECK: tile.conv {{.*}} kernel_height = 3
+// CHECK: tile.dot columns
+// CHECK: tile.binary add
+// CHECK: tile.store
+// CHECK: tile.store
+func.func private @depthwise(%x: tensor<8x28x28x192xf16>) -> tensor<8x28x28x192xf16> attributes {relay.primitive} {
+  %w = relay.constant dense<0.5> : tensor<3x3x1x192xf16>
+  %0 = relay.nn.conv2d %x, %w {channels = 192 : i64, data_layout = "NHWC", groups = 192 : i64, kernel_layout = "HWIO", kernel_size = array<i64: 3, 3>, padding = array<i64: 1, 1, 1, 1>} : (tensor<8x28x28x192xf16>, tensor<3x3x1x192xf16>) -> tensor<8x28x28x192xf16>
+  return %0 : tensor<8x28x28x192xf16>
+}
