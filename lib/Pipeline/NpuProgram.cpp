@@ -201,6 +201,8 @@ std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp
   PassRunner simplify(tileModule, diags);
   simplify.add(createCanonicalizerPass());
   simplify.add(createCSEPass());
+  if (options.dmaLoadUnroll > 1)
+    simplify.addToFunctions(tile::createDmaLoadUnrollPass(options.ncore, options.dmaLoadUnroll));
   if (options.dmaaddSch) {
     simplify.addToFunctions(tile::createDmaAddSchedulePass(options.ncore));
     simplify.add(createCanonicalizerPass());
@@ -226,6 +228,8 @@ std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp
   runner.add(tile::createTileToNpuPass(options.ncore));
   runner.add(createCanonicalizerPass());
   runner.add(createCSEPass());
+  if (options.postInsnSchedule)
+    runner.addToFunctions(tile::createPostInsnSchedulePass(options.ncore));
   if (options.csrwElim)
     runner.addToFunctions(tile::createCsrwEliminationPass());
   if (!runner.run("lower"))

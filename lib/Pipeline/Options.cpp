@@ -44,8 +44,8 @@ const std::vector<Row> &table() {
       {"fifo", &O::fifo, State::ToCome},
       {"dmaadd_sch", &O::dmaaddSch},
       {"insn_schedule", &O::insnSchedule},
-      {"post_insn_schedule", &O::postInsnSchedule, State::NoEffect},
-      {"dma_load_unroll", &O::dmaLoadUnroll, State::NoEffect},
+      {"post_insn_schedule", &O::postInsnSchedule},
+      {"dma_load_unroll", &O::dmaLoadUnroll},
       {"csrw_elim", &O::csrwElim},
       {"target", &O::target, State::Works, {}, {"npu", "llvm"}},
   };

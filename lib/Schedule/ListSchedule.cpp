@@ -1,5 +1,6 @@
 #include "Schedule/ListSchedule.h"
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace tensorturbo::schedule {
@@ -59,14 +60,13 @@ double finishTime(const std::vector<ScheduleUnit> &units, const std::vector<uint
 std::vector<uint32_t> listSchedule(const std::vector<ScheduleUnit> &units, const ScheduleModel &model) {
   std::vector<uint32_t> given(units.size()), order;
   std::iota(given.begin(), given.end(), 0);
-  // Longest way from the start of a unit to the end of the code.
+  // Longest way from the end of a unit to the end of the code. Who waits for the last ones is not known.
   std::vector<double> height(units.size(), 0);
   std::vector<uint32_t> missing(units.size(), 0);
   std::vector<std::vector<uint32_t>> followers(units.size());
   for (uint32_t i = uint32_t(units.size()); i-- > 0;) {
-    height[i] += units[i].cycles;
     for (uint32_t before : units[i].after) {
-      height[before] = std::max(height[before], height[i]);
+      height[before] = std::max(height[before], height[i] + units[i].cycles);
       followers[before].push_back(i);
     }
     missing[i] = uint32_t(units[i].after.size());
@@ -81,9 +81,10 @@ std::vector<uint32_t> listSchedule(const std::vector<ScheduleUnit> &units, const
     double bestStart = machine.startOf(ready[0]);
     for (size_t k = 1; k < ready.size(); ++k) {
       double start = machine.startOf(ready[k]);
+      bool together = std::abs(start - bestStart) < model.negligible;
       bool higher = height[ready[k]] > height[ready[best]] ||
                     (height[ready[k]] == height[ready[best]] && ready[k] < ready[best]);
-      if (start < bestStart || (start == bestStart && higher)) {
+      if (together ? higher : start < bestStart) {
         best = k;
         bestStart = start;
       }
@@ -96,7 +97,7 @@ std::vector<uint32_t> listSchedule(const std::vector<ScheduleUnit> &units, const
       if (--missing[follower] == 0)
         ready.push_back(follower);
   }
-  return machine.finish < finishTime(units, given, model) ? order : given;
+  return machine.finish + model.negligible < finishTime(units, given, model) ? order : given;
 }
 
 } // namespace tensorturbo::schedule

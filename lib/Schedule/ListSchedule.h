@@ -21,6 +21,8 @@ struct ScheduleUnit {
 struct ScheduleModel {
   uint32_t engines = 3;
   uint32_t queueDepth = 8;
+  /// Times that differ by less count as equal: the model is not that exact.
+  double negligible = 20;
 };
 
 /// Cycles until all units are done, in the given order (a permutation of their indices).

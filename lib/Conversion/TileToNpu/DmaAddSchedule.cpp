@@ -30,16 +30,19 @@ public:
   Simplifier(func::FuncOp kernel, int ncore) : kernel(kernel), b(kernel.getContext()), bounds(ncore) {}
 
   bool run() {
-    // Outer loops first: their variables bound the inner ones.
+    // Outer loops first: their variables bound the inner ones. Of a loop that goes, the yield goes too.
     SmallVector<Operation *> ops;
-    kernel.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
+    kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      bool isArithmetic = op->getNumResults() == 1 && op->getResult(0).getType().isSignlessInteger() &&
+                          isMemoryEffectFree(op) && !op->hasTrait<OpTrait::ConstantLike>();
+      if (isa<scf::ForOp>(op) || isArithmetic)
+        ops.push_back(op);
+    });
     for (Operation *op : ops) {
       if (auto loop = dyn_cast<scf::ForOp>(op))
         simplify(loop);
-      else if (op->getNumResults() == 1 && op->getResult(0).getType().isSignlessInteger() &&
-               isMemoryEffectFree(op) && !op->hasTrait<OpTrait::ConstantLike>())
-        if (Value simpler = simplify(op))
-          replace(op, simpler);
+      else if (Value simpler = simplify(op))
+        replace(op, simpler);
     }
     return changed;
   }

@@ -20,8 +20,6 @@
 // cores; instructions whose operands may share a byte keep theirs.
 #include "Conversion/TileToNpu/TileAccesses.h"
 #include "Conversion/TileToNpu/TileToNpu.h"
-#include "Schedule/ListSchedule.h"
-#include "Target/Target.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -38,8 +36,8 @@ namespace {
 /// True if `store` of one turn and `other` of the next one may touch the same bytes: offsets say nothing
 /// here.
 bool meetInAnyTurn(Operation *store, Operation *other, ValueBounds &bounds) {
-  for (const TileAccess &x : accessesOf(store, bounds))
-    for (const TileAccess &y : accessesOf(other, bounds))
+  for (const Access &x : accessesOf(store, bounds))
+    for (const Access &y : accessesOf(other, bounds))
       if ((x.isWrite || y.isWrite) && x.isShared == y.isShared &&
           (!x.buffer || !y.buffer || x.buffer == y.buffer))
         return true;
@@ -167,125 +165,23 @@ private:
 //===-- list scheduling
 //----------------------------------------------------------------------------------===//
 
-/// The one engine that an op and everything in it keep busy.
-std::optional<TileEngine> onlyEngine(Operation *op) {
-  std::optional<TileEngine> engine = engineOf(op);
-  if (engine || !isa<scf::IfOp>(op) || op->getNumResults() != 0)
-    return engine;
-  bool mixed = false;
-  op->walk([&](Operation *inner) {
-    auto e = engineOf(inner);
-    mixed |= isa<scf::ForOp>(inner) || (e && engine && *e != *engine);
-    engine = e ? e : engine;
-  });
-  return mixed ? std::nullopt : engine;
+void scheduleBlock(Block &block, int ncore) {
+  ValueBounds bounds(ncore);
+  PieceScheduler scheduler(block, bounds);
+  SmallVector<Operation *> all;
+  for (Operation &op : block.without_terminator())
+    all.push_back(&op);
+  for (Operation *op : all) {
+    if (isMemoryEffectFree(op) && op->getNumRegions() == 0)
+      continue;
+    std::optional<InstructionUnit> unit = isFence(op) ? std::nullopt : unitOf(op, bounds);
+    if (unit)
+      scheduler.add(std::move(*unit));
+    else
+      scheduler.fence();
+  }
+  scheduler.fence();
 }
-
-/// Straight pieces of one block.
-class BlockSchedule {
-public:
-  BlockSchedule(Block &block, int ncore) : block(block), bounds(ncore) {}
-
-  void run() {
-    SmallVector<Operation *> all;
-    for (Operation &op : block.without_terminator())
-      all.push_back(&op);
-    for (Operation *op : all) {
-      if (isMemoryEffectFree(op) && op->getNumRegions() == 0)
-        continue;
-      // Long pieces gain nothing more; the test of all pairs would take long.
-      constexpr size_t longest = 256;
-      bool movable = !isFence(op) && onlyEngine(op);
-      if (movable)
-        piece.push_back(op);
-      if (!movable || piece.size() == longest)
-        schedule();
-    }
-    schedule();
-  }
-
-private:
-  void schedule() {
-    std::vector<schedule::ScheduleUnit> units;
-    for (auto [index, op] : llvm::enumerate(piece)) {
-      schedule::ScheduleUnit unit;
-      unit.engine = uint32_t(*onlyEngine(op));
-      // CSR writes and addresses in front of it.
-      unit.issue = 6;
-      op->walk([&](Operation *inner) { unit.cycles += cyclesOf(inner, bounds); });
-      for (size_t k = 0; k < index; ++k)
-        if (mustStayInOrder(piece[k], op, bounds))
-          unit.after.push_back(uint32_t(k));
-      units.push_back(std::move(unit));
-    }
-    std::vector<uint32_t> order = schedule::listSchedule(units, model());
-    if (!std::is_sorted(order.begin(), order.end()) && betterInLoop(units, order))
-      reorder(order);
-    piece.clear();
-  }
-  static schedule::ScheduleModel model() {
-    schedule::ScheduleModel model;
-    model.queueDepth = uint32_t(target::p920().costs()->queueDepth);
-    return model;
-  }
-  /// In a loop the next turns count too. Buffers are supposed to have two slots where their offset changes.
-  bool betterInLoop(const std::vector<schedule::ScheduleUnit> &units, const std::vector<uint32_t> &order) {
-    auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
-    if (!loop)
-      return true;
-    constexpr uint32_t turns = 4;
-    auto count = uint32_t(units.size());
-    std::vector<schedule::ScheduleUnit> repeated;
-    for (uint32_t turn = 0; turn < turns; ++turn)
-      for (uint32_t k = 0; k < count; ++k) {
-        schedule::ScheduleUnit unit = units[k];
-        for (uint32_t &before : unit.after)
-          before += turn * count;
-        for (uint32_t other = 0; other < count; ++other)
-          if (uint32_t distance = turnsApart(loop, piece[other], piece[k]); distance && distance <= turn)
-            unit.after.push_back((turn - distance) * count + other);
-        repeated.push_back(std::move(unit));
-      }
-    std::vector<uint32_t> given, changed;
-    for (uint32_t turn = 0; turn < turns; ++turn)
-      for (uint32_t k = 0; k < count; ++k) {
-        given.push_back(turn * count + k);
-        changed.push_back(turn * count + order[k]);
-      }
-    return schedule::finishTime(repeated, changed, model()) < schedule::finishTime(repeated, given, model());
-  }
-  /// After how many turns `later` meets what `earlier` touched; 0 if never.
-  uint32_t turnsApart(scf::ForOp loop, Operation *earlier, Operation *later) {
-    uint32_t nearest = 0;
-    for (const TileAccess &x : accessesOf(earlier, bounds))
-      for (const TileAccess &y : accessesOf(later, bounds)) {
-        if (!(x.isWrite || y.isWrite) || x.isShared || y.isShared || x.buffer != y.buffer)
-          continue;
-        bool varies = x.offset && !loop.isDefinedOutsideOfLoop(x.offset);
-        nearest = nearest == 1 || !varies ? 1 : 2;
-      }
-    return nearest;
-  }
-  /// Moves the ops behind the piece's last one, in the new order, each after the values it needs.
-  void reorder(ArrayRef<uint32_t> order) {
-    Operation *end = piece.back()->getNextNode();
-    llvm::SmallPtrSet<Operation *, 16> waiting(piece.begin(), piece.end());
-    Operation *first = piece.front();
-    // Values that are worked out between the ops of the piece go in front of all of them.
-    for (Operation *op = first; op != end;) {
-      Operation *next = op->getNextNode();
-      if (!waiting.contains(op))
-        op->moveBefore(first);
-      op = next;
-    }
-    for (uint32_t index : order)
-      piece[index]->moveBefore(end);
-  }
-
-  Block &block;
-  ValueBounds bounds;
-  SmallVector<Operation *> piece;
-};
 
 class InsnSchedulePass : public PassWrapper<InsnSchedulePass, OperationPass<func::FuncOp>> {
 public:
@@ -305,7 +201,7 @@ public:
     SmallVector<Block *> blocks;
     getOperation().walk([&](Block *block) { blocks.push_back(block); });
     for (Block *block : blocks)
-      BlockSchedule(*block, ncore).run();
+      scheduleBlock(*block, ncore);
   }
 
 private:

@@ -1,5 +1,6 @@
 #include "Conversion/TileToNpu/TileAccesses.h"
 #include "Target/Target.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -12,7 +13,7 @@ constexpr int64_t half = 2, tableBytes = 65536 * half;
 
 class Collector {
 public:
-  Collector(ValueBounds &bounds, SmallVector<TileAccess> &list) : bounds(bounds), list(list) {}
+  Collector(ValueBounds &bounds, SmallVector<Access, 4> &list) : bounds(bounds), list(list) {}
 
   void collect(Operation *op) {
     llvm::TypeSwitch<Operation *>(op)
@@ -120,16 +121,8 @@ private:
   }
 
   ValueBounds &bounds;
-  SmallVector<TileAccess> &list;
+  SmallVector<Access, 4> &list;
 };
-
-bool conflict(const TileAccess &a, const TileAccess &b, ValueBounds &bounds) {
-  if (!(a.isWrite || b.isWrite) || a.isShared != b.isShared)
-    return false;
-  if (!a.buffer || !b.buffer)
-    return true;
-  return a.buffer == b.buffer && !bounds.apart(a.offset, a.bytes, b.offset, b.bytes);
-}
 
 bool containsBroadcast(Operation *op) {
   return op->walk([](BroadcastOp) { return WalkResult::interrupt(); }).wasInterrupted();
@@ -137,13 +130,13 @@ bool containsBroadcast(Operation *op) {
 
 } // namespace
 
-std::optional<TileEngine> engineOf(Operation *op) {
+std::optional<MoveEngine> engineOf(Operation *op) {
   if (isa<LoadOp, StoreOp, BroadcastOp>(op))
-    return TileEngine::Mte;
+    return MoveEngine::Mte;
   if (isa<ConvOp, MatmulOp, TransposeOp>(op))
-    return TileEngine::Mme;
+    return MoveEngine::Mme;
   if (isa<BinaryOp, BinaryVectorOp, BinaryScalarOp, UnaryOp, LookupOp, FillOp, SpreadOp, ReduceOp, DotOp>(op))
-    return TileEngine::Vme;
+    return MoveEngine::Vme;
   return std::nullopt;
 }
 
@@ -156,34 +149,57 @@ bool isFence(Operation *op) {
       .wasInterrupted();
 }
 
-SmallVector<TileAccess> accessesOf(Operation *op, ValueBounds &bounds) {
-  SmallVector<TileAccess> list;
+SmallVector<Access, 4> accessesOf(Operation *op, ValueBounds &bounds) {
+  SmallVector<Access, 4> list;
   Collector collector(bounds, list);
   op->walk([&](Operation *inner) { collector.collect(inner); });
   return list;
 }
 
 bool mustStayInOrder(Operation *a, Operation *b, ValueBounds &bounds) {
-  if (isFence(a) || isFence(b) || (containsBroadcast(a) && containsBroadcast(b)))
+  if (isFence(a) || isFence(b))
     return true;
-  SmallVector<TileAccess> first = accessesOf(a, bounds), second = accessesOf(b, bounds);
-  return llvm::any_of(first, [&](const TileAccess &x) {
-    return llvm::any_of(second, [&](const TileAccess &y) { return conflict(x, y, bounds); });
+  InstructionUnit first, second;
+  first.accesses = accessesOf(a, bounds), second.accesses = accessesOf(b, bounds);
+  first.isTogether = containsBroadcast(a), second.isTogether = containsBroadcast(b);
+  return mustStayInOrder(first, second, bounds);
+}
+
+std::optional<InstructionUnit> unitOf(Operation *op, ValueBounds &bounds) {
+  std::optional<MoveEngine> engine = engineOf(op);
+  if (!engine && (!isa<scf::IfOp>(op) || op->getNumResults() != 0))
+    return std::nullopt;
+  InstructionUnit unit;
+  bool mixed = false;
+  op->walk([&](Operation *inner) {
+    auto e = engineOf(inner);
+    mixed |= isa<scf::ForOp>(inner) || (e && engine && *e != *engine);
+    engine = e ? e : engine;
+    unit.cycles += cyclesOf(inner, bounds);
   });
+  if (mixed || !engine)
+    return std::nullopt;
+  unit.ops = {op};
+  unit.engine = *engine;
+  // CSR writes and addresses in front of it.
+  unit.issue = 6;
+  unit.accesses = accessesOf(op, bounds);
+  unit.isTogether = containsBroadcast(op);
+  return unit;
 }
 
 double cyclesOf(Operation *op, ValueBounds &bounds) {
   static const target::Costs costs = *target::p920().costs();
   auto high = [&](Value value) { return uint64_t(std::max<int64_t>(bounds.of(value).high, 1)); };
-  auto move = [&](auto op, double fixed) {
-    return fixed + double(high(op.getRows()) * high(op.getColumns()) * half) / costs.mteBytesPerCycle;
+  auto move = [&](auto op, double fixed, double rate) {
+    return fixed + double(high(op.getRows()) * high(op.getColumns()) * half) / rate;
   };
   auto vector = [&](auto op, target::CostClass kind = target::CostClass::Vector) {
     return costs.vectorCycles(high(op.getRows()), high(op.getColumns()), kind);
   };
   return llvm::TypeSwitch<Operation *, double>(op)
-      .Case<LoadOp, StoreOp>([&](auto op) { return move(op, costs.mteFixed); })
-      .Case<BroadcastOp>([&](auto op) { return move(op, costs.pldFixed); })
+      .Case<LoadOp, StoreOp>([&](auto op) { return move(op, costs.mteFixed, moveRate(bounds.cores())); })
+      .Case<BroadcastOp>([&](auto op) { return move(op, costs.pldFixed, costs.mteBytesPerCycle); })
       .Case<ConvOp>([&](ConvOp op) {
         uint64_t taps = uint64_t(op.getKernelHeight()) * op.getKernelWidth();
         return costs.matmulCycles(high(op.getOutHeight()) * high(op.getOutWidth()), high(op.getCout()),

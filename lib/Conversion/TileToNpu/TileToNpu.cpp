@@ -51,12 +51,12 @@ private:
     return llvm::TypeSwitch<Operation *, bool>(op)
         .Case<GlobalBufferOp, AllocOp, ViewOp, BinaryOp, BinaryVectorOp, BinaryScalarOp, UnaryOp>(
             [&](auto typed) { return lowerOp(typed); })
-        .Case<CoreIdOp, BarrierOp, PrefetchStartOp, PrefetchWaitOp, DmaOp, LoadWordOp, LoadOp, StoreOp, BroadcastOp,
-              SendOp, ConvOp, MatmulOp, TransposeOp, LookupOp, FillOp, SpreadOp, ReduceOp, DotOp>(
-            [&](auto typed) {
-              lowerOp(typed);
-              return true;
-            })
+        .Case<CoreIdOp, BarrierOp, PrefetchStartOp, PrefetchWaitOp, DmaOp, LoadWordOp, LoadOp, StoreOp,
+              BroadcastOp, SendOp, ConvOp, MatmulOp, TransposeOp, LookupOp, FillOp, SpreadOp, ReduceOp,
+              DotOp>([&](auto typed) {
+          lowerOp(typed);
+          return true;
+        })
         .Default([&](Operation *other) {
           other->emitOpError("has no lowering to the npu dialect");
           return false;
@@ -347,10 +347,12 @@ std::unique_ptr<Pass> createTileToNpuPass(int ncore) {
 }
 
 void registerTileToNpuPasses() {
+  registerPass([] { return createDmaLoadUnrollPass(); });
   registerPass([] { return createDmaAddSchedulePass(); });
   registerPass([] { return createInsnSchedulePass(); });
   registerPass([] { return createPlanMemoryPass(); });
   registerPass([] { return createTileToNpuPass(); });
+  registerPass([] { return createPostInsnSchedulePass(); });
   registerPass([] { return createCsrwEliminationPass(); });
 }
 

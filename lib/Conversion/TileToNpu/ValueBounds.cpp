@@ -66,16 +66,40 @@ ValueBounds::Linear ValueBounds::linear(Value value, unsigned depth) {
   return result;
 }
 
-Interval ValueBounds::sum(const Linear &linear) {
-  __int128 low = linear.constant, high = linear.constant;
+/// Largest value of a sum. A minimum or maximum in it is one of its operands, which may cancel out with other
+/// terms: a minimum is no more than either, a maximum no more than the larger one; the other way round if
+/// taken away.
+int64_t ValueBounds::highest(const Linear &linear, unsigned depth) {
+  __int128 high = linear.constant;
   for (auto [value, multiple] : linear.terms) {
     Interval range = of(value);
-    __int128 a = __int128(range.low) * multiple, b = __int128(range.high) * multiple;
-    low += std::min(a, b);
-    high += std::max(a, b);
+    high += std::max(__int128(range.low) * multiple, __int128(range.high) * multiple);
   }
-  constexpr int64_t most = int64_t(1) << 60;
-  return {int64_t(std::max<__int128>(low, -most)), int64_t(std::min<__int128>(high, most))};
+  constexpr __int128 most = int64_t(1) << 60;
+  auto best = int64_t(std::clamp(high, -most, most));
+  if (depth == 0)
+    return best;
+  for (auto [value, multiple] : linear.terms) {
+    Operation *op = value.getDefiningOp();
+    if (multiple == 0 || !isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(op))
+      continue;
+    auto with = [&, value = value, multiple = multiple](unsigned operand) {
+      Linear other = linear;
+      other.terms.erase(value);
+      accumulate(other, this->linear(op->getOperand(operand)), multiple);
+      return highest(other, depth - 1);
+    };
+    bool either = isa<arith::MinSIOp>(op) == (multiple > 0);
+    best = std::min(best, either ? std::min(with(0), with(1)) : std::max(with(0), with(1)));
+  }
+  return best;
+}
+
+Interval ValueBounds::sum(const Linear &linear) {
+  constexpr unsigned depth = 3;
+  Linear negative;
+  accumulate(negative, linear, -1);
+  return {-highest(negative, depth), highest(linear, depth)};
 }
 
 Interval ValueBounds::difference(Value x, Value y) {
@@ -124,6 +148,14 @@ bool ValueBounds::apart(Value x, int64_t xBytes, Value y, int64_t yBytes) {
   return false;
 }
 
+/// Values that a sum contains twice may cancel out.
+Interval ValueBounds::tighter(Interval range, Value value) {
+  Linear all = linear(value);
+  all.terms.remove_if([](auto &term) { return term.second == 0; });
+  Interval other = sum(all);
+  return {std::max(range.low, other.low), std::min(range.high, other.high)};
+}
+
 Interval ValueBounds::of(Value value) {
   auto it = known.find(value);
   if (it != known.end())
@@ -168,8 +200,8 @@ Interval ValueBounds::compute(Value value) {
   Interval x = of(op->getOperand(0)), y = of(op->getOperand(1));
   bool natural = x.low >= 0 && y.low >= 0;
   return llvm::TypeSwitch<Operation *, Interval>(op)
-      .Case<arith::AddIOp>([&](auto) { return checked(x.low + y.low, x.high + y.high); })
-      .Case<arith::SubIOp>([&](auto) { return checked(x.low - y.high, x.high - y.low); })
+      .Case<arith::AddIOp>([&](auto) { return tighter(checked(x.low + y.low, x.high + y.high), value); })
+      .Case<arith::SubIOp>([&](auto) { return tighter(checked(x.low - y.high, x.high - y.low), value); })
       .Case<arith::MulIOp>([&](auto) {
         auto [low, high] = std::minmax({x.low * y.low, x.low * y.high, x.high * y.low, x.high * y.high});
         return checked(low, high);

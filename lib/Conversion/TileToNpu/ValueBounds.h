@@ -18,6 +18,7 @@ class ValueBounds {
 public:
   /// `ncore` bounds the number of the core.
   explicit ValueBounds(int ncore) : ncore(ncore) {}
+  int cores() const { return ncore; }
 
   /// As a signed number; everything an i32 can hold if nothing is known.
   Interval of(mlir::Value value);
@@ -39,6 +40,8 @@ private:
   Linear linear(mlir::Value value, unsigned depth = 0);
   Interval compute(mlir::Value value);
   Interval sum(const Linear &linear);
+  int64_t highest(const Linear &linear, unsigned depth);
+  Interval tighter(Interval range, mlir::Value value);
   static void accumulate(Linear &to, const Linear &from, int64_t factor);
 
   int ncore;

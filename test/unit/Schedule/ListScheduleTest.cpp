@@ -6,11 +6,11 @@ using namespace tensorturbo::schedule;
 
 namespace {
 
-constexpr uint32_t mme = 0, vme = 1, mte = 2;
+constexpr uint32_t vme = 1, mte = 2;
 
 /// Load, compute, store, twice, in two slots.
 std::vector<ScheduleUnit> twoTurns() {
-  return {{mte, 100, 1, {}},  {vme, 150, 1, {0}}, {mte, 100, 1, {1}},
+  return {{mte, 100, 1, {}}, {vme, 150, 1, {0}}, {mte, 100, 1, {1}},
           {mte, 100, 1, {}}, {vme, 150, 1, {3}}, {mte, 100, 1, {4}}};
 }
 
@@ -29,8 +29,11 @@ TEST(ListSchedule, LoadGoesInFrontOfStore) {
 }
 
 TEST(ListSchedule, FullQueueStopsTheFrontEnd) {
-  std::vector<ScheduleUnit> units(4, {vme, 100, 1, {}});
-  units.push_back({mme, 10, 1, {}});
+  std::vector<ScheduleUnit> units(4);
+  for (ScheduleUnit &unit : units)
+    unit.engine = vme, unit.cycles = 100;
+  units.emplace_back();
+  units[4].cycles = 10;
   std::vector<uint32_t> order = {0, 1, 2, 3, 4};
   ScheduleModel shallow;
   shallow.queueDepth = 2;
