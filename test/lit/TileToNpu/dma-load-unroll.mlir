@@ -14,6 +14,7 @@
 // FEW: scf.for
 // FEW-COUNT-1: tile.load
 // FEW-NOT: tile.load
+// FEW: return
 func.func @turns(%in: !tile.buffer<LLB>, %to: !tile.ptr<L1>) {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32

@@ -23,6 +23,7 @@ func.func @two_turns() {
   // CHECK: npu.mov.llb.l1
   // ELIM-COUNT-5: npu.csrw
   // ELIM-NOT: npu.csrw
+  // ELIM: return
   npu.csrw "mte_shape", %shape
   npu.csrw "mte_stride_llb", %zero
   npu.mov.l1.llb %x0, %in0

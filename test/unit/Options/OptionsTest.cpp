@@ -51,8 +51,9 @@ TEST(Options, IsHonestAboutWhatIsToCome) {
   CompileOptions o;
   EXPECT_NE(setAndRender(o, "fifo", true).find("only its default is possible"), std::string::npos);
   EXPECT_NE(setAndRender(o, "quant_config", std::string("{}")).find("still to come"), std::string::npos);
-  EXPECT_NE(setAndRender(o, "unpack_graph_ops", false).find("warning: option 'unpack_graph_ops' has no effect yet"),
-            std::string::npos);
+  EXPECT_NE(
+      setAndRender(o, "unpack_graph_ops", false).find("warning: option 'unpack_graph_ops' has no effect yet"),
+      std::string::npos);
 }
 
 TEST(Options, ReadsText) {
