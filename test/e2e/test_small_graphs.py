@@ -320,3 +320,25 @@ def test_depthwise(tmp_path, case):
     out = {"y": np.clip(y, 0, 1.5).astype(np.float32), "z": (y + r).astype(np.float32)}
     constants = {"w": w, "b": b, "low": np.float32(0), "high": np.float32(1.5)}
     check(tmp_path, nodes, {"x": x, "r": r}, out, constants, configurations=[(1, 0), (2, 0), (8, 0), (8, 1)])
+
+
+@pytest.mark.parametrize("shape,axis,parts", [
+    ((2, 24, 9, 11), 1, (5, 16, 3)),
+    ((2, 24, 9, 11), 2, (4, 5)),
+    ((3, 700), 0, (1, 2)),
+    ((3, 700), 1, (1, 698, 1)),
+    ((700, 3), 1, (2, 1)),
+], ids=str)  # fmt: skip
+def test_split_and_concatenate(tmp_path, shape, axis, parts):
+    """Parts in another order, one of them a constant."""
+    x, c = numbers(25, *shape), numbers(26, *[2 if i == axis else e for i, e in enumerate(shape)])
+    names = [f"p{i}" for i in range(len(parts))]
+    nodes = [
+        helper.make_node("Neg", ["x"], ["a"]),
+        helper.make_node("Split", ["a", "parts"], names, axis=axis),
+        helper.make_node("Concat", [*names[::-1], "c", names[0]], ["b"], axis=axis),
+        helper.make_node("Relu", ["b"], ["y"]),
+    ]
+    pieces = np.split(-x, np.cumsum(parts)[:-1], axis)
+    want = np.maximum(np.concatenate([*pieces[::-1], c, pieces[0]], axis), 0)
+    check(tmp_path, nodes, {"x": x}, {"y": want}, {"parts": np.array(parts, np.int64), "c": c}, least=0.9999999)

@@ -1,7 +1,9 @@
 // Operators that only move data: concatenate, split, slices along one axis, constant borders.
 //
-// A tensor is seen as [outer][inner]. The system DMA gathers strided rows (slices) into LLB; scattering rows
-// (concatenate) is done by the cores' strided stores, because the DMA's destination is always dense.
+// A tensor is seen as [outer][inner]. The cores copy rows through L1, with a stride in LLB on either side.
+// Between tensors in DDR the system DMA gathers strided rows (slices); it cannot scatter them (concatenate),
+// because its destination is always dense.
+#include "Conversion/RelayToTile/BatchNest.h"
 #include "Conversion/RelayToTile/Lowerings.h"
 #include "Conversion/RelayToTile/SpatialNest.h"
 #include "Dialect/Relay/Relay.h"
@@ -57,71 +59,76 @@ static void copyThroughLlb(KernelBuilder &kb, const Place &dst, Value dstOffset,
   });
 }
 
+/// Rows of a tile, of which L1 holds two: at most `most`, enough to hide the fixed costs, and some for every
+/// core.
+static int64_t tileRows(int64_t rows, int64_t rowBytes, int ncore) {
+  int64_t most = std::max<int64_t>(int64_t(131072) / rowBytes, 1);
+  return std::clamp<int64_t>(ceilDiv(rows, 4 * ncore), 1, most);
+}
+
+/// Concatenation where the master's DMA does it all: rows are long, or there is only one.
+static void concatByDma(KernelBuilder &kb, const Concat &c, const Place &out, ArrayRef<Place> inputs,
+                        int64_t room) {
+  int64_t llbBytes =
+      std::min({*std::max_element(c.parts.begin(), c.parts.end()) * halfBytes, room, int64_t(4) << 20});
+  Value llb = kb.alloc(MemoryLevel::LLB, llbBytes, "piece");
+  kb.onMaster([&] {
+    kb.loop(0, c.outer, 1, [&](Value row) {
+      int64_t offset = 0;
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        int64_t bytes = c.parts[i] * halfBytes;
+        copyThroughLlb(kb, out, kb.add(kb.mul(row, c.inner * halfBytes), kb.constant(offset)), inputs[i],
+                       kb.mul(row, bytes), bytes, llb, llbBytes);
+        offset += bytes;
+      }
+    });
+  });
+}
+
 static bool lowerConcat(relay::ConcatenateOp op, const KernelSpec &spec, LoweringContext &context) {
   Concat c = concatOf(op);
   KernelBuilder kb = builderFor(spec, context);
   Place out = outputPlace(kb, spec);
   SmallVector<Place> inputs;
-  for (Value input : op.getData())
-    inputs.push_back(inputPlace(kb, input, spec));
-
+  SmallVector<BatchOperand> operands = {{out, c.inner * halfBytes, false, true}};
+  for (auto [input, part] : llvm::zip_equal(op.getData(), c.parts)) {
+    inputs.push_back(operandPlace(kb, input, spec, context.pool));
+    operands.push_back({inputs.back(), part * halfBytes, false, false});
+  }
   int64_t room = spec.llbRoom - reserve;
-  if (!byCores(c, room)) {
-    int64_t llbBytes =
-        std::min({*std::max_element(c.parts.begin(), c.parts.end()) * halfBytes, room, int64_t(4) << 20});
-    Value llb = kb.alloc(MemoryLevel::LLB, llbBytes, "piece");
-    kb.onMaster([&] {
-      kb.loop(0, c.outer, 1, [&](Value row) {
-        int64_t offset = 0;
-        for (size_t i = 0; i < inputs.size(); ++i) {
-          int64_t bytes = c.parts[i] * halfBytes;
-          copyThroughLlb(kb, out, kb.add(kb.mul(row, c.inner * halfBytes), kb.constant(offset)), inputs[i],
-                         kb.mul(row, bytes), bytes, llb, llbBytes);
-          offset += bytes;
-        }
-      });
-    });
+  if (!byCores(c, room) || !BatchNest::canRun(operands, room)) {
+    concatByDma(kb, c, out, inputs, room);
     kb.finish();
     return true;
   }
-
-  int64_t rowsAtOnce = std::min(c.outer, room / (2 * c.inner * halfBytes));
-  Value outLlb = kb.alloc(MemoryLevel::LLB, rowsAtOnce * c.inner * halfBytes, "output");
-  SmallVector<Value> inLlb;
-  int64_t widest = *std::max_element(c.parts.begin(), c.parts.end());
-  for (int64_t part : c.parts)
-    inLlb.push_back(kb.alloc(MemoryLevel::LLB, rowsAtOnce * part * halfBytes, "input"));
-  int64_t rows =
-      std::clamp<int64_t>(int64_t(262144) / (widest * halfBytes), 1, ceilDiv(rowsAtOnce, context.ncore));
-  Value l1 = kb.alloc(MemoryLevel::L1, rows * widest * halfBytes, "rows");
-  kb.loop(0, c.outer, rowsAtOnce, [&](Value first) {
-    Value count = kb.min(kb.constant(rowsAtOnce), kb.sub(kb.constant(c.outer), first));
-    kb.onMaster([&] {
-      for (size_t i = 0; i < inputs.size(); ++i) {
-        int64_t bytes = c.parts[i] * halfBytes;
-        kb.dma(inLlb[i], kb.constant(0), inputs[i].buffer, kb.add(inputs[i].offset, kb.mul(first, bytes)),
-               kb.mul(count, bytes), rowsAtOnce * bytes);
-      }
-    });
-    kb.barrier();
-    kb.loop(kb.mul(kb.coreId(), rows), count, kb.constant(rows * context.ncore), [&](Value row) {
-      Value here = kb.min(kb.constant(rows), kb.sub(count, row));
-      int64_t offset = 0;
-      for (size_t i = 0; i < inputs.size(); ++i) {
-        int64_t part = c.parts[i];
-        kb.loadLinear(l1, kb.constant(0), inLlb[i], kb.mul(row, part * halfBytes), kb.mul(here, part),
-                      rows * part);
-        kb.store(kb.view(outLlb, kb.add(kb.mul(row, c.inner * halfBytes), kb.constant(offset))), kb.view(l1),
-                 here, kb.constant(part), kb.constant(c.inner * halfBytes));
-        offset += part * halfBytes;
-      }
-    });
-    kb.barrier();
-    int64_t rowBytes = c.inner * halfBytes;
-    kb.onMaster([&] {
-      kb.dma(out.buffer, kb.add(out.offset, kb.mul(first, rowBytes)), outLlb, kb.constant(0),
-             kb.mul(count, rowBytes), rowsAtOnce * rowBytes);
-    });
+  int64_t rows = tileRows(c.outer, c.inner * halfBytes, context.ncore);
+  SmallVector<Value> tiles;
+  SmallVector<int64_t> slots;
+  for (int64_t part : c.parts) {
+    slots.push_back(ceilDiv(rows * part * halfBytes, 64) * 64);
+    tiles.push_back(kb.alloc(MemoryLevel::L1, 2 * slots.back(), "rows"));
+  }
+  BatchNest nest(kb, c.outer, operands, room);
+  nest.forEachRun([&](Value count) {
+    auto countOf = [&](Value index) { return kb.min(kb.constant(rows), kb.sub(count, kb.mul(index, rows))); };
+    Value end = kb.div(kb.add(count, rows - 1), kb.constant(rows));
+    pipelinedLoop(
+        kb, kb.coreId(), end, kb.cores(),
+        [&](Value index, Value slot) {
+          for (size_t i = 0; i < tiles.size(); ++i)
+            kb.loadLinear(tiles[i], kb.mul(slot, slots[i]), nest.buffer(i + 1),
+                          nest.offset(i + 1, kb.mul(index, rows)), kb.mul(countOf(index), c.parts[i]),
+                          rows * c.parts[i]);
+        },
+        [&](Value index, Value slot) {
+          int64_t offset = 0;
+          for (size_t i = 0; i < tiles.size(); ++i) {
+            kb.store(kb.view(nest.buffer(0), kb.add(nest.offset(0, kb.mul(index, rows)), offset)),
+                     kb.view(tiles[i], kb.mul(slot, slots[i])), countOf(index), kb.constant(c.parts[i]),
+                     kb.constant(c.inner * halfBytes));
+            offset += c.parts[i] * halfBytes;
+          }
+        });
   });
   kb.finish();
   return true;
@@ -173,40 +180,93 @@ static std::optional<SmallVector<SliceView>> slicesOf(Operation *op, std::string
   return views;
 }
 
+/// By the master's DMA, which reads nothing but what is wanted: the way from DDR to DDR.
+static void slicesByDma(KernelBuilder &kb, ArrayRef<SliceView> views, const Place &in, ArrayRef<Place> outs,
+                        int64_t room) {
+  int64_t llbBytes = 0;
+  for (const SliceView &v : views)
+    llbBytes = std::max(llbBytes, std::min({v.outer * v.part * halfBytes, room, int64_t(4) << 20}));
+  Value llb = kb.alloc(MemoryLevel::LLB, llbBytes, "piece");
+  kb.onMaster([&] {
+    for (size_t i = 0; i < views.size(); ++i) {
+      const SliceView &v = views[i];
+      const Place &out = outs[i];
+      int64_t rowBytes = v.part * halfBytes, pitch = v.inner * halfBytes, begin = v.begin * halfBytes;
+      if (rowBytes > llbBytes || v.outer == 1) {
+        kb.loop(0, v.outer, 1, [&](Value row) {
+          copyThroughLlb(kb, out, kb.mul(row, rowBytes), in, kb.add(kb.mul(row, pitch), begin), rowBytes, llb,
+                         llbBytes);
+        });
+        continue;
+      }
+      int64_t rows = std::min<int64_t>(llbBytes / rowBytes, 65535), outer = v.outer;
+      kb.loop(0, outer, rows, [&](Value row) {
+        Value count = kb.min(kb.constant(rows), kb.sub(kb.constant(outer), row));
+        DmaOp::create(kb.builder(), kb.location(), kb.view(llb),
+                      kb.view(in.buffer, kb.add(in.offset, kb.add(kb.mul(row, pitch), begin))), count,
+                      kb.constant(rowBytes), kb.constant(pitch));
+        kb.dma(out.buffer, kb.add(out.offset, kb.mul(row, rowBytes)), llb, kb.constant(0),
+               kb.mul(count, rowBytes), llbBytes);
+      });
+    }
+  });
+}
+
+/// Every core copies its share of the rows through L1: what of the tensors lies in LLB stays there.
+static void slicesByCores(KernelBuilder &kb, ArrayRef<SliceView> views, ArrayRef<BatchOperand> operands,
+                          int64_t room) {
+  int64_t outer = views[0].outer, widest = 0;
+  for (const SliceView &v : views)
+    widest += v.part;
+  int64_t rows = tileRows(outer, widest * halfBytes, kb.cores());
+  SmallVector<Value> tiles;
+  SmallVector<int64_t> slots;
+  for (const SliceView &v : views) {
+    slots.push_back(ceilDiv(rows * v.part * halfBytes, 64) * 64);
+    tiles.push_back(kb.alloc(MemoryLevel::L1, 2 * slots.back(), "rows"));
+  }
+  BatchNest nest(kb, outer, operands, room);
+  nest.forEachRun([&](Value count) {
+    auto countOf = [&](Value index) { return kb.min(kb.constant(rows), kb.sub(count, kb.mul(index, rows))); };
+    Value end = kb.div(kb.add(count, rows - 1), kb.constant(rows));
+    pipelinedLoop(
+        kb, kb.coreId(), end, kb.cores(),
+        [&](Value index, Value slot) {
+          for (size_t i = 0; i < views.size(); ++i) {
+            const SliceView &v = views[i];
+            Value from = kb.add(nest.offset(0, kb.mul(index, rows)), v.begin * halfBytes);
+            kb.load(kb.view(tiles[i], kb.mul(slot, slots[i])), kb.view(nest.buffer(0), from), countOf(index),
+                    kb.constant(v.part), kb.constant(v.inner * halfBytes));
+          }
+        },
+        [&](Value index, Value slot) {
+          for (size_t i = 0; i < views.size(); ++i)
+            kb.storeLinear(nest.buffer(i + 1), nest.offset(i + 1, kb.mul(index, rows)), tiles[i],
+                           kb.mul(slot, slots[i]), kb.mul(countOf(index), views[i].part),
+                           rows * views[i].part);
+        });
+  });
+}
+
 static bool lowerSlices(Operation *op, const KernelSpec &spec, LoweringContext &context, std::string &why) {
   auto views = slicesOf(op, why);
   if (!views)
     return false;
   KernelBuilder kb = builderFor(spec, context);
   Place in = inputPlace(kb, op->getOperand(0), spec);
-  int64_t llbBytes = 0;
-  for (const SliceView &v : *views)
-    llbBytes = std::max(llbBytes,
-                        std::min({v.outer * v.part * halfBytes, spec.llbRoom - reserve, int64_t(4) << 20}));
-  Value llb = kb.alloc(MemoryLevel::LLB, llbBytes, "piece");
-  kb.onMaster([&] {
-    for (size_t i = 0; i < views->size(); ++i) {
-      const SliceView &v = (*views)[i];
-      Place out = outputPlace(kb, spec, i);
-      int64_t rowBytes = v.part * halfBytes, pitch = v.inner * halfBytes;
-      if (rowBytes > llbBytes || v.outer == 1) {
-        kb.loop(0, v.outer, 1, [&](Value row) {
-          copyThroughLlb(kb, out, kb.mul(row, rowBytes), in, kb.add(kb.mul(row, pitch), v.begin * halfBytes),
-                         rowBytes, llb, llbBytes);
-        });
-        continue;
-      }
-      int64_t rows = std::min<int64_t>(llbBytes / rowBytes, 65535);
-      kb.loop(0, v.outer, rows, [&](Value row) {
-        Value count = kb.min(kb.constant(rows), kb.sub(kb.constant(v.outer), row));
-        DmaOp::create(kb.builder(), kb.location(), kb.view(llb),
-                      kb.view(in.buffer, kb.add(in.offset, kb.add(kb.mul(row, pitch), v.begin * halfBytes))),
-                      count, kb.constant(rowBytes), kb.constant(pitch));
-        kb.dma(out.buffer, kb.add(out.offset, kb.mul(row, rowBytes)), llb, kb.constant(0),
-               kb.mul(count, rowBytes), llbBytes);
-      });
-    }
-  });
+  SmallVector<Place> outs;
+  SmallVector<BatchOperand> operands = {{in, (*views)[0].inner * halfBytes, false, false}};
+  bool onChip = in.inLlb(), fits = (*views)[0].outer > 1 && (*views)[0].inner * halfBytes <= maxStride;
+  for (auto [i, v] : llvm::enumerate(*views)) {
+    outs.push_back(outputPlace(kb, spec, i));
+    operands.push_back({outs.back(), v.part * halfBytes, false, true});
+    onChip |= outs.back().inLlb();
+  }
+  int64_t room = spec.llbRoom - reserve;
+  if (onChip && fits && BatchNest::canRun(operands, room))
+    slicesByCores(kb, *views, operands, room);
+  else
+    slicesByDma(kb, *views, in, outs, room);
   kb.finish();
   return true;
 }
@@ -280,9 +340,6 @@ static std::string whyNotMove(Operation *op, int) {
     padWindow(pad, why);
   else if (!isa<relay::ConcatenateOp>(op))
     slicesOf(op, why);
-  if (auto concat = dyn_cast<relay::ConcatenateOp>(op))
-    if (llvm::any_of(concat.getData(), [](Value v) { return relay::constantOf(v).has_value(); }))
-      why = "inputs must not be constant";
   return why;
 }
 
