@@ -6,8 +6,8 @@
 //
 //      for i:                                  for i:
 //        load rows(i)                            load rows(i)
-//        conv sum, rows                          conv sum, rows
-//        add out, sum                  =>        if i is not the first: store out(i - 1)
+//        conv sum, rows                =>        if i is not the first: store out(i - 1)
+//        add out, sum                            conv sum, rows
 //        store out(i)                            add out, sum
 //                                              store out(last)
 //
@@ -95,20 +95,19 @@ private:
     auto view = pointer.getDefiningOp<ViewOp>();
     return view && loop.isDefinedOutsideOfLoop(view.getBuffer());
   }
-  /// The op of the next turn in front of which they must be done; false if no load comes before it.
+  /// Behind the loads of the next turn, as far as they come before what meets the stores; false if there are
+  /// none.
   bool findPlace() {
-    bool loads = false;
     for (Operation *op : body) {
       if (isMemoryEffectFree(op))
         continue;
       if (llvm::is_contained(stores, op) ||
-          llvm::any_of(stores, [&](StoreOp store) { return meetInAnyTurn(store, op, bounds); })) {
-        place = op;
-        return loads;
-      }
-      loads |= containsLoad(op);
+          llvm::any_of(stores, [&](StoreOp store) { return meetInAnyTurn(store, op, bounds); }))
+        break;
+      if (containsLoad(op))
+        place = op->getNextNode();
     }
-    return false;
+    return place;
   }
   void rewrite() {
     llvm::SetVector<Value> carried;
