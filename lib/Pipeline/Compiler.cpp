@@ -243,7 +243,7 @@ bool Compilation::lowerNpu() {
     diags.warning("level 1 does not fit and is replaced by level 0: " + why);
   }
   level = 0;
-  return attempt(ProgramPlan{}, diags);
+  return attempt(ProgramPlan{false, true}, diags);
 }
 
 bool Compilation::lowerHost() {

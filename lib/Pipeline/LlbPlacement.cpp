@@ -1,6 +1,8 @@
 #include "Pipeline/LlbPlacement.h"
+#include "Conversion/RelayToTile/KernelBuilder.h"
 #include "Target/Target.h"
 #include <algorithm>
+#include <set>
 
 using namespace mlir;
 using namespace tensorturbo;
@@ -10,7 +12,7 @@ LlbPlacement::LlbPlacement(ModuleOp tileModule, BufferAssignment &assignment, co
     : tileModule(tileModule), assignment(assignment), decisions(decisions), loops(loops), shared(shared) {
   for (const ProgramKernel &kernel : loops.kernels()) {
     kernels.push_back(tileModule.lookupSymbol<func::FuncOp>(kernel.name));
-    wanted.push_back(tile::wantedWeights(kernels.back()));
+    wanted.push_back(tile::wantedTransfers(kernels.back()));
   }
 }
 
@@ -22,7 +24,11 @@ std::vector<size_t> LlbPlacement::roots() const {
   return result;
 }
 
-/// In this order: resident tensors, kernels' own buffers, transferred weights, shared buffers.
+static int64_t aligned(int64_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
+/// In this order: resident tensors, kernels' own buffers, buffers of transfers, shared buffers.
 schedule::MemoryProblem LlbPlacement::memoryProblem() const {
   schedule::MemoryProblem p;
   p.level = "LLB";
@@ -41,49 +47,92 @@ schedule::MemoryProblem LlbPlacement::memoryProblem() const {
       }
     add(assignment.buffers()[root].name, d.llbBytes, loops.between(first, last));
   }
-  std::vector<bool> comesAhead(kernels.size());
-  for (const schedule::PrefetchTransfer &t : transfers)
-    comesAhead[static_cast<size_t>(t.kernel)] = true;
+  std::set<mlir::Operation *> besides;
+  for (const tile::Transfer &t : transfers)
+    besides.insert(t.wanted.op);
   for (size_t k = 0; k < kernels.size(); ++k) {
-    int64_t own = wanted[k].otherLlbBytes + (comesAhead[k] ? 0 : (wanted[k].bytes + 63) / 64 * 64);
+    int64_t own = wanted[k].otherLlbBytes;
+    for (const tile::WantedTransfer &w : wanted[k].list)
+      own += besides.count(w.op) ? 0 : aligned(w.bytes);
     add(loops.kernels()[k].name, own, {static_cast<int>(k), static_cast<int>(k)});
   }
-  for (const schedule::PrefetchTransfer &t : transfers)
-    add("weights of " + loops.kernels()[static_cast<size_t>(t.kernel)].name,
-        wanted[static_cast<size_t>(t.kernel)].bytes, {t.first, t.last});
+  for (const tile::Transfer &t : transfers)
+    add(t.wanted.global + " in LLB", t.wanted.bytes, {t.plan.first, t.plan.last});
   for (const SharedBuffer &s : shared)
     add(s.global, s.bytes, loops.between(static_cast<int64_t>(s.step), static_cast<int64_t>(s.step)));
   return p;
 }
 
-bool LlbPlacement::plan(bool ahead, Diagnostics &diags) {
-  auto capacity = int64_t(target::p920().llb().clusterShare);
-  schedule::PrefetchProblem prefetch = loops.prefetchProblem();
-  prefetch.llbBytes = capacity;
+/// Kernels of the steps that write the tensor in DDR, or for outgoing transfers of those that read it.
+std::vector<int> LlbPlacement::partnersOf(const tile::WantedTransfer &w) const {
+  std::vector<int> partners;
   for (size_t k = 0; k < kernels.size(); ++k) {
-    prefetch.kernels[k].weightBytes = wanted[k].bytes;
-    prefetch.kernels[k].liveBytes =
-        wanted[k].otherLlbBytes + capacity - decisions.steps[loops.kernels()[k].step].llbRoom;
+    const Step &step = assignment.steps()[loops.kernels()[k].step];
+    const std::vector<size_t> &touched = w.outgoing ? step.inputs : step.outputs;
+    if (std::any_of(touched.begin(), touched.end(),
+                    [&](size_t buffer) { return assignment.buffers()[buffer].name == w.global; }))
+      partners.push_back(static_cast<int>(k));
+  }
+  return partners;
+}
+
+schedule::PrefetchProblem
+LlbPlacement::prefetchProblem(std::vector<const tile::WantedTransfer *> &items) const {
+  schedule::PrefetchProblem p = loops.prefetchProblem();
+  p.llbBytes = int64_t(target::p920().llb().clusterShare);
+  p.channels = tile::weightChannels;
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    p.kernels[k].liveBytes = wanted[k].otherLlbBytes + decisions.steps[loops.kernels()[k].step].llbHeld;
     for (const SharedBuffer &buffer : shared)
       if (buffer.step == loops.kernels()[k].step)
-        prefetch.kernels[k].liveBytes += buffer.bytes;
+        p.kernels[k].liveBytes += buffer.bytes;
+    for (const tile::WantedTransfer &w : wanted[k].list) {
+      bool constant = ModuleOp(tileModule).lookupSymbol<tile::GlobalOp>(w.global).getConstant().has_value();
+      p.items.push_back({static_cast<int>(k), w.bytes, w.outgoing, !constant, {}});
+      if (!constant)
+        p.items.back().partners = partnersOf(w);
+      items.push_back(&w);
+    }
   }
+  return p;
+}
+
+/// Where buffers that found no place meet the most others, to `step` bytes.
+std::vector<bool> LlbPlacement::crowdedKernels(int64_t step) const {
+  std::vector<int64_t> load(kernels.size());
+  auto forEachKernel = [&](size_t n, auto body) {
+    for (int64_t k = problem.buffers[n].firstUse; k <= problem.buffers[n].lastUse; ++k)
+      body(static_cast<size_t>(k));
+  };
+  for (size_t n = 0; n < problem.buffers.size(); ++n)
+    forEachKernel(n, [&](size_t k) { load[k] += static_cast<int64_t>(problem.buffers[n].bytes); });
+  std::vector<bool> crowded(kernels.size());
+  for (size_t n = 0; n < problem.buffers.size(); ++n)
+    if (found.offsets[n] + problem.buffers[n].bytes > problem.capacity) {
+      int64_t peak = 0;
+      forEachKernel(n, [&](size_t k) { peak = std::max(peak, load[k]); });
+      forEachKernel(n, [&](size_t k) { crowded[k] = crowded[k] || load[k] + step > peak; });
+    }
+  return crowded;
+}
+
+bool LlbPlacement::plan(bool ahead, Diagnostics &diags) {
+  std::vector<const tile::WantedTransfer *> items;
+  schedule::PrefetchProblem prefetch = prefetchProblem(items);
   // Holes between buffers: where the placement ends too high, transfers must leave more room at the next
   // attempt.
   constexpr int64_t step = 128 * 1024;
   constexpr int attempts = 48;
   for (int i = 0; ahead && i < attempts; ++i) {
-    transfers = schedule::planPrefetch(prefetch);
+    transfers.clear();
+    for (schedule::PrefetchTransfer &t : schedule::planPrefetch(prefetch))
+      transfers.push_back({*items[static_cast<size_t>(t.item)], std::move(t), ""});
     problem = memoryProblem();
     found = schedule::planMemory(problem);
     Diagnostics findings;
     if (schedule::checkMemoryPlan(problem, found, findings))
       return true;
-    std::vector<bool> crowded(kernels.size());
-    for (size_t n = 0; n < problem.buffers.size(); ++n)
-      if (found.offsets[n] + problem.buffers[n].bytes > problem.capacity)
-        for (int64_t k = problem.buffers[n].firstUse; k <= problem.buffers[n].lastUse; ++k)
-          crowded[static_cast<size_t>(k)] = true;
+    std::vector<bool> crowded = crowdedKernels(step);
     for (size_t k = 0; k < kernels.size(); ++k)
       prefetch.kernels[k].liveBytes += crowded[k] ? step : 0;
   }
@@ -93,8 +142,8 @@ bool LlbPlacement::plan(bool ahead, Diagnostics &diags) {
   return schedule::checkMemoryPlan(problem, found, diags);
 }
 
-void LlbPlacement::bringWeights() {
-  prefetched = tile::prefetchWeights(tileModule, kernels, transfers);
+void LlbPlacement::scheduleTransfers() {
+  tile::scheduleTransfers(tileModule, kernels, transfers);
 }
 
 void LlbPlacement::place() {
@@ -118,8 +167,8 @@ void LlbPlacement::place() {
         alloc.setOffset(*alloc.getOffset() + own);
     });
   }
-  for (const tile::PrefetchedBuffer &p : prefetched)
-    placeGlobal(p.global);
+  for (const tile::Transfer &t : transfers)
+    placeGlobal(t.buffer);
   for (const SharedBuffer &s : shared)
     placeGlobal(s.global);
 }

@@ -1,6 +1,6 @@
 // LLB of a whole program: weights that come ahead, tensors that stay, and the kernels' own buffers.
 #pragma once
-#include "Conversion/RelayToTile/PrefetchWeights.h"
+#include "Conversion/RelayToTile/Transfers.h"
 #include "Pipeline/KernelLoops.h"
 #include "Schedule/MemoryPlan.h"
 
@@ -18,12 +18,13 @@ public:
   LlbPlacement(mlir::ModuleOp tileModule, BufferAssignment &assignment, const StageDecisions &decisions,
                const KernelLoops &loops, const std::vector<SharedBuffer> &shared);
 
-  /// Chooses which weights come ahead (none, if `ahead` is false) and where everything lies. Leaves more and
-  /// more of LLB free for holes between buffers until a placement is found. False after a resource error.
+  /// Chooses which transfers run beside the program (none, if `ahead` is false) and where everything lies.
+  /// Leaves more and more of LLB free for holes between buffers until a placement is found. False after a
+  /// resource error.
   bool plan(bool ahead, Diagnostics &diags);
 
-  /// Replaces the kernels' requests for weights by transfers as planned.
-  void bringWeights();
+  /// Replaces what the kernels ask for by transfers as planned.
+  void scheduleTransfers();
 
   /// Sets all addresses: those of the kernels' own buffers are added to their planned offsets within the
   /// kernel.
@@ -36,14 +37,16 @@ private:
   const KernelLoops &loops;
   const std::vector<SharedBuffer> &shared;
   std::vector<mlir::func::FuncOp> kernels;
-  std::vector<tile::WantedWeights> wanted;
+  std::vector<tile::WantedTransfers> wanted;
 
-  std::vector<schedule::PrefetchTransfer> transfers;
+  std::vector<tile::Transfer> transfers;
   schedule::MemoryProblem problem;
   schedule::MemoryPlan found;
-  std::vector<tile::PrefetchedBuffer> prefetched;
 
   schedule::MemoryProblem memoryProblem() const;
+  schedule::PrefetchProblem prefetchProblem(std::vector<const tile::WantedTransfer *> &items) const;
+  std::vector<bool> crowdedKernels(int64_t step) const;
+  std::vector<int> partnersOf(const tile::WantedTransfer &wanted) const;
   /// Buffers that stay, without those that take the place of another one.
   std::vector<size_t> roots() const;
 };

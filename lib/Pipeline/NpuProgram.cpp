@@ -70,9 +70,8 @@ static std::string scheduleJson(const StageDecisions &decisions, const KernelLoo
           llvm::json::Object{{"nest", d.nest}, {"parts", d.parts}, {"kernels", llvm::json::Array()}});
     current = d.stage;
     llvm::json::Object &stage = *stages.back().getAsObject();
-    int64_t held = int64_t(target::p920().llb().clusterShare) - d.llbRoom;
     stage.getArray("kernels")->push_back(
-        llvm::json::Object{{"kernel", loops.kernels()[k].name}, {"llb_held", held}});
+        llvm::json::Object{{"kernel", loops.kernels()[k].name}, {"llb_held", d.llbHeld}});
   }
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -164,7 +163,7 @@ std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp
     spec.primitive = module.lookupSymbol<func::FuncOp>(call.getCallee());
     spec.name = kernelName(step, kernelCount[segment]++);
     spec.llbRoom = decision.llbRoom;
-    spec.weightGroupBytes = programPlan.ahead ? weightGroupBytes : 0;
+    spec.weightGroupBytes = programPlan.stay && programPlan.ahead ? weightGroupBytes : 0;
     if (decision.parts > 1) {
       spec.iterated = true;
       spec.primitive = withBatch(module, spec.primitive, batch, batch / decision.parts);
@@ -197,7 +196,7 @@ std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp
   LlbPlacement llb(tileModule, assignment, decisions, loops, shared);
   if (!llb.plan(programPlan.ahead, diags))
     return std::nullopt;
-  llb.bringWeights();
+  llb.scheduleTransfers();
   PassRunner simplify(tileModule, diags);
   simplify.add(createCanonicalizerPass());
   simplify.add(createCSEPass());

@@ -11,6 +11,9 @@ static int64_t llbBytes() {
   return target::p920().llb().clusterShare;
 }
 
+// Level 0: what kernels leave to weights that come ahead.
+static constexpr int64_t roomForWeights = int64_t(0) << 20;
+
 static int64_t firstAxis(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return tensor.getRank() == 0 ? 0 : tensor.getDimSize(0);
@@ -119,7 +122,7 @@ StageDecisions tensorturbo::decideStages(ModuleOp module, const BufferAssignment
   for (size_t i = 0; i < buffers.size(); ++i)
     decisions.buffers[i].place = i;
   for (auto &s : decisions.steps)
-    s.llbRoom = llbBytes();
+    s.llbRoom = stay ? llbBytes() : llbBytes() - roomForWeights;
   if (!stay)
     return decisions;
 
@@ -189,7 +192,8 @@ StageDecisions tensorturbo::decideStages(ModuleOp module, const BufferAssignment
         s.stage = stages + stage;
         s.nest = nests + plan.nestOf(stage);
         s.parts = plan.stages[static_cast<size_t>(stage)].parts;
-        s.llbRoom = llbBytes() - live[static_cast<size_t>(k)];
+        s.llbHeld = live[static_cast<size_t>(k)];
+        s.llbRoom = llbBytes() - s.llbHeld;
       }
       for (size_t i = 0; i < bufferOf.size(); ++i) {
         if (!plan.resident[i])

@@ -15,8 +15,8 @@ struct StageDecisions {
     /// that stands before them in their nest.
     int stage = -1, nest = -1;
     int64_t parts = 1;
-    /// LLB that is left for the kernel itself.
-    int64_t llbRoom = 0;
+    /// LLB that resident tensors hold meanwhile, and what the kernel may take for itself.
+    int64_t llbHeld = 0, llbRoom = 0;
   };
   struct BufferDecision {
     bool inLlb = false;

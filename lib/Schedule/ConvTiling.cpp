@@ -1,6 +1,7 @@
 #include "Schedule/ConvTiling.h"
 #include "Target/Target.h"
 #include <algorithm>
+#include <cmath>
 
 using namespace tensorturbo;
 using namespace tensorturbo::schedule;
@@ -23,29 +24,72 @@ static int64_t imBytes() {
 // Alignment of the single buffers in LLB.
 static constexpr int64_t reserve = 16 * 1024;
 
+// Longest copy of a transfer beside the program.
+static constexpr int64_t longestCopy = (int64_t(4) << 20) - 64;
+
+static double ddrBytesPerCycle() {
+  static const target::Costs cost = *target::p920().costs("base");
+  return cost.ddrBytesPerSecond / cost.clock;
+}
+
+int64_t schedule::goodChunkCount(const WindowShape &w, const Staging &staging) {
+  // Exposed are a chunk's way in and a chunk's way out; a chunk costs a barrier and the ends of its
+  // pipelines.
+  constexpr double chunkCycles = 2500;
+  int64_t bytes = (staging.input ? w.batch * w.height * w.inputRowBytes() : 0) +
+                  staging.outputs * w.batch * w.outHeight * w.outputRowBytes();
+  double cycles = double(bytes) / ddrBytesPerCycle();
+  return std::clamp<int64_t>(std::llround(std::sqrt(cycles / chunkCycles)), 1, 16);
+}
+
 std::optional<ChunkPlan> schedule::chooseChunk(const WindowShape &w, const Staging &staging,
-                                               int64_t fixedBytes) {
+                                               int64_t fixedBytes, int64_t pieces) {
   int64_t room = staging.room - reserve - fixedBytes;
   if (room < 0)
     return std::nullopt;
+  auto inBytes = [&](int64_t rows) { return std::min(w.inputRows(rows), w.height) * w.inputRowBytes(); };
   auto bytes = [&](int64_t inRows, int64_t outRows) {
     return (staging.input ? align(inRows * w.inputRowBytes()) : 0) +
            staging.outputs * align(outRows * w.outputRowBytes());
   };
   int64_t image = bytes(w.height, w.outHeight);
-  if (image <= room) {
-    ChunkPlan plan;
+  if (image == 0)
+    return ChunkPlan{w.batch, 0, 1};
+  auto imagesIn = [&](int64_t most, int64_t slots) {
     // Equal chunks beat one full and one nearly empty.
-    int64_t chunks = image ? ceilDiv(w.batch, std::min(w.batch, room / image)) : 1;
-    plan.imagesPerChunk = ceilDiv(w.batch, chunks);
-    return plan;
+    int64_t chunks = ceilDiv(w.batch, std::min(w.batch, most));
+    return ChunkPlan{ceilDiv(w.batch, chunks), 0, slots};
+  };
+  if (pieces > 1) {
+    auto fits = [&](int64_t images, int64_t inRows, int64_t outRows) {
+      return 2 * images * bytes(inRows, outRows) <= room &&
+             images * std::max(inRows * w.inputRowBytes(), outRows * w.outputRowBytes()) <= longestCopy;
+    };
+    int64_t images = std::max<int64_t>(w.batch / pieces, 1);
+    while (images > 1 && !fits(images, w.height, w.outHeight))
+      --images;
+    int64_t bands = ceilDiv(pieces, w.batch);
+    if (bands == 1 && w.batch > 1 && fits(images, w.height, w.outHeight))
+      return imagesIn(images, 2);
+    for (bands = std::max<int64_t>(bands, 2); bands <= w.outHeight; ++bands) {
+      int64_t rows = ceilDiv(w.outHeight, bands);
+      if (fits(1, inBytes(rows) / w.inputRowBytes(), rows))
+        return ChunkPlan{1, rows, 2};
+    }
   }
+  if (image <= room)
+    return imagesIn(room / image, 1);
   for (int64_t chunks = 2; chunks <= w.outHeight; ++chunks) {
     int64_t rows = ceilDiv(w.outHeight, chunks);
     if (bytes(std::min(w.inputRows(rows), w.height), rows) <= room)
-      return ChunkPlan{1, rows};
+      return ChunkPlan{1, rows, 1};
   }
   return std::nullopt;
+}
+
+std::optional<ChunkPlan> schedule::chooseChunk(const WindowShape &w, const Staging &staging,
+                                               int64_t fixedBytes) {
+  return chooseChunk(w, staging, fixedBytes, goodChunkCount(w, staging));
 }
 
 namespace {
@@ -77,8 +121,6 @@ struct Candidate {
   void price() {
     const WindowShape &w = p.window;
     static const target::Costs cost = *target::p920().costs("base");
-    int64_t images = t.chunk.imagesPerChunk, rows = t.chunk.rowsPerChunk ? t.chunk.rowsPerChunk : w.outHeight;
-    int64_t chunks = ceilDiv(w.batch, images) * ceilDiv(w.outHeight, rows);
     auto tiles = double(t.tilesPerCore);
     auto blocks = double(ceilDiv(t.blocks, t.coreBlocks)), parts = double(t.parts);
     double pixels = double(t.rows * w.outWidth);
@@ -99,16 +141,35 @@ struct Candidate {
       double chunk = cost.mteFixed + weightBytes / parts / weightRate;
       double moves = tiles * load + blocks * (parts * chunk + tiles * stores);
       double start = chunk + load, end = vector / (parts + 1) + stores;
-      t.cycles = double(chunks) *
-                 (start + std::max({blocks * tiles * matrix, blocks * tiles * vector, moves - start}) + end);
-      return;
+      t.cycles = start + std::max({blocks * tiles * matrix, blocks * tiles * vector, moves - start}) + end;
+      return withTransfers();
     }
     double weights = cost.mteFixed + weightBytes / weightRate, moves = load + stores;
     // Engines overlap from one tile to the next; the first load and the last epilogue of a block do not, and
     // the weights only if the next block is loaded ahead. Loads are shared with the weights.
     double tilesTime = tiles * std::max({matrix, vector, moves}) + std::min(moves, matrix) + vector;
     double block = t.weightSlots == 2 ? std::max(tilesTime, tiles * moves + weights) : tilesTime + weights;
-    t.cycles = double(chunks) * (blocks * block + (t.weightSlots == 2 ? weights : 0));
+    t.cycles = blocks * block + (t.weightSlots == 2 ? weights : 0);
+    withTransfers();
+  }
+
+private:
+  /// From the cycles of a chunk to those of all, with their transfers.
+  void withTransfers() {
+    const WindowShape &w = p.window;
+    constexpr double chunkCycles = 1000;
+    auto chunks = double(t.chunk.count(w));
+    int64_t rows = t.chunk.rowsPerChunk ? t.chunk.rowsPerChunk : w.outHeight;
+    double rate = ddrBytesPerCycle();
+    double in = p.staging.input ? double(std::min(w.inputRows(rows), w.height) * w.inputRowBytes()) : 0;
+    double out = double(p.staging.outputs * rows * w.outputRowBytes());
+    in *= double(t.chunk.imagesPerChunk) / rate;
+    out *= double(t.chunk.imagesPerChunk) / rate;
+    // Hidden work is not quite free: the last chunk's is not hidden.
+    if (t.chunk.slots == 2)
+      t.cycles = in + out + chunks * (std::max(t.cycles, in + out) + chunkCycles) + t.cycles;
+    else
+      t.cycles = chunks * (t.cycles + in + out);
   }
 };
 } // namespace
@@ -161,37 +222,47 @@ std::optional<ConvTiling> schedule::chooseConvTiling(const ConvProblem &p, std::
       c.t.coreRows = p.ncore / coreBlocks;
       splitReduction(p, c.t, 2304);
       int64_t block = align(c.t.weightBlockBytes(p)), allWeights = block * c.t.blocks;
-      // Weights take what they need of LLB, at most half of it unless one block is larger.
-      int64_t weightRoom = std::max(block, std::min(allWeights, p.staging.room / 2));
-      auto chunk = chooseChunk(w, p.staging, weightRoom + align(p.epilogueBytes));
-      if (!chunk)
-        continue;
-      c.t.chunk = *chunk;
+      // Weights take what they need of LLB, at most half of it unless that is nearly enough or one block is
+      // larger.
+      int64_t half = p.staging.room / 2, most = allWeights <= half + half / 2 ? allWeights : half;
+      int64_t weightRoom = std::max(block, std::min(allWeights, most));
       c.t.blocksPerGroup = std::min(c.t.blocks, weightRoom / block);
-      int64_t rowsInChunk = chunk->rowsPerChunk ? chunk->rowsPerChunk : w.outHeight;
-      int64_t mostRows =
-          gather ? 1 : std::min<int64_t>(rowsInChunk, std::max<int64_t>(64, 1024 / w.outWidth));
-      auto consider = [&](int64_t rows) {
-        c.t.rows = rows;
-        if (!c.fits())
-          return false;
-        c.price();
-        if (!best || c.t.cycles < best->cycles)
-          best = c.t;
-        return true;
-      };
-      c.t.stationary = false;
-      for (int64_t slots : {1, 2}) {
-        c.t.weightSlots = slots;
-        for (int64_t rows = 1; rows <= mostRows && consider(rows); ++rows) {
+      // Weights that pass through LLB in groups would pass again for each chunk.
+      int64_t good = c.t.blocksPerGroup == c.t.blocks && allWeights <= p.weightGroupBytes
+                         ? goodChunkCount(w, p.staging)
+                         : 1;
+      for (int64_t pieces : {int64_t(1), good, 2 * good}) {
+        if (pieces > 1 && good == 1)
+          continue;
+        auto chunk = chooseChunk(w, p.staging, weightRoom + align(p.epilogueBytes), pieces);
+        if (!chunk || (pieces > 1 && chunk->slots == 1))
+          continue;
+        c.t.chunk = *chunk;
+        int64_t rowsInChunk = chunk->rowsPerChunk ? chunk->rowsPerChunk : w.outHeight;
+        int64_t mostRows =
+            gather ? 1 : std::min<int64_t>(rowsInChunk, std::max<int64_t>(64, 1024 / w.outWidth));
+        auto consider = [&](int64_t rows) {
+          c.t.rows = rows;
+          if (!c.fits())
+            return false;
+          c.price();
+          if (!best || c.t.cycles < best->cycles)
+            best = c.t;
+          return true;
+        };
+        c.t.stationary = false;
+        for (int64_t slots : {1, 2}) {
+          c.t.weightSlots = slots;
+          for (int64_t rows = 1; rows <= mostRows && consider(rows); ++rows) {
+          }
         }
+        if (gather || p.groups > 1)
+          continue;
+        c.t.stationary = true;
+        // Higher tiles share fewer halo rows, but need larger accumulators: not monotonous in L1.
+        for (int64_t rows = 1; rows <= mostRows; ++rows)
+          consider(rows);
       }
-      if (gather || p.groups > 1)
-        continue;
-      c.t.stationary = true;
-      // Higher tiles share fewer halo rows, but need larger accumulators: not monotonous in L1.
-      for (int64_t rows = 1; rows <= mostRows; ++rows)
-        consider(rows);
     }
   }
   if (!best)

@@ -28,6 +28,14 @@ struct ChunkPlan {
   int64_t imagesPerChunk = 1;
   /// 0: whole images.
   int64_t rowsPerChunk = 0;
+  /// 2: neighbouring chunks lie in LLB beside each other, so that one is on its way while the other is worked
+  /// on.
+  int64_t slots = 1;
+
+  int64_t count(const WindowShape &w) const {
+    return (w.batch + imagesPerChunk - 1) / imagesPerChunk *
+           (rowsPerChunk ? (w.outHeight + rowsPerChunk - 1) / rowsPerChunk : 1);
+  }
 };
 
 /// What of a kernel's tensors has to be staged through LLB because it lives in DDR, and the room for it.
@@ -47,6 +55,8 @@ struct ConvProblem {
   Staging staging;
   /// Bytes of L1 that the epilogue needs besides (tables, vectors).
   int64_t epilogueBytes = 0;
+  /// Weights of more bytes are not brought at once.
+  int64_t weightGroupBytes = int64_t(8) << 20;
   int ncore = 8;
 };
 
@@ -88,7 +98,14 @@ struct ConvTiling {
 /// The best tiling by the cost estimate, or nothing with the rule that no tiling meets in `why`.
 std::optional<ConvTiling> chooseConvTiling(const ConvProblem &problem, std::string &why);
 
-/// Largest chunk whose staged tensors and `fixedBytes` fit the room in LLB.
+/// How many chunks hide transfers well: the first and the last one are exposed, each one costs some time.
+int64_t goodChunkCount(const WindowShape &w, const Staging &staging);
+
+/// The largest chunks whose staged tensors and `fixedBytes` fit the room in LLB; one of them if that is
+/// possible and `pieces` is 1. For more `pieces` about so many, in two slots if two slots fit.
+std::optional<ChunkPlan> chooseChunk(const WindowShape &w, const Staging &staging, int64_t fixedBytes,
+                                     int64_t pieces);
+/// With a good number of pieces.
 std::optional<ChunkPlan> chooseChunk(const WindowShape &w, const Staging &staging, int64_t fixedBytes);
 
 } // namespace tensorturbo::schedule

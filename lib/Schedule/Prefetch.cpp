@@ -6,9 +6,10 @@
 using namespace tensorturbo::schedule;
 
 namespace {
-/// A transfer in the order of the run: started before run `start`, waited for before run `wait`.
+/// A transfer in the order of the run: started before run `start`, waited for before run `wait`; the run of
+/// the item's kernel that it serves.
 struct Flight {
-  int start, wait;
+  int start, wait, run;
 };
 
 struct Candidate {
@@ -18,24 +19,30 @@ struct Candidate {
 
 class Planner {
 public:
-  explicit Planner(const PrefetchProblem &p) : p(p), taken(p.kernels.size()), chosen(p.kernels.size()) {
+  explicit Planner(const PrefetchProblem &p)
+      : p(p), taken(p.kernels.size()), chosen(p.items.size()), runsOf(p.kernels.size()),
+        channels(static_cast<size_t>(p.channels)) {
     for (size_t k = 0; k < p.kernels.size(); ++k)
       taken[k] = p.kernels[k].liveBytes;
-    runsOf.resize(p.kernels.size());
     for (size_t t = 0; t < p.runs.size(); ++t)
-      runsOf[static_cast<size_t>(p.runs[t].kernel)].push_back(static_cast<int>(t));
-    channels.resize(static_cast<size_t>(p.channels));
-    // Each kernel's own weights, which have no other place yet.
-    for (size_t k = 0; k < p.kernels.size(); ++k)
-      taken[k] += aligned(p.kernels[k].weightBytes);
+      runsOf[at(p.runs[t].kernel)].push_back(static_cast<int>(t));
+    // Each kernel's own buffers, which have no other place yet.
+    for (const PrefetchItem &item : p.items)
+      taken[at(item.kernel)] += aligned(item.bytes);
   }
 
   std::vector<PrefetchTransfer> run() {
+    auto improveAll = [&](bool outgoing, int distance) {
+      for (int i = 0; i < static_cast<int>(p.items.size()); ++i)
+        if (p.items[at(i)].outgoing == outgoing && p.items[at(i)].bytes > 0 &&
+            p.items[at(i)].bytes <= p.largest)
+          improve(i, distance);
+    };
+    // Results first: what is brought must know when they have arrived. They need not hurry, but they hold
+    // LLB.
+    improveAll(true, 1);
     for (int distance = 1; distance <= p.distance; ++distance)
-      for (int k = 0; k < static_cast<int>(p.kernels.size()); ++k)
-        if (p.kernels[static_cast<size_t>(k)].weightBytes > 0 &&
-            p.kernels[static_cast<size_t>(k)].weightBytes <= p.largest)
-          improve(k, distance);
+      improveAll(false, distance);
     std::vector<PrefetchTransfer> result;
     for (const std::optional<Candidate> &c : chosen)
       if (c)
@@ -51,21 +58,31 @@ private:
   std::vector<std::vector<int>> runsOf;
   std::vector<std::vector<Flight>> channels;
 
+  static size_t at(int index) { return static_cast<size_t>(index); }
   static int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+  const PrefetchKernel &kernelOf(int item) const { return p.kernels[at(p.items[at(item)].kernel)]; }
 
-  void improve(int kernel, int distance) {
-    std::optional<Candidate> before = chosen[static_cast<size_t>(kernel)];
-    // Only a transfer that already comes in time may start earlier.
+  void improve(int item, int distance) {
+    std::optional<Candidate> before = chosen[at(item)];
+    // Only a transfer that already is beside the program may take longer.
     if (distance > 1 && !before)
       return;
     if (before)
       release(*before);
     std::vector<Candidate> candidates;
-    for (bool keep : {false, true})
-      if (auto candidate = make(kernel, distance, keep))
+    auto offer = [&](std::optional<Candidate> candidate) {
+      if (candidate)
         candidates.push_back(std::move(*candidate));
+    };
+    if (p.items[at(item)].outgoing) {
+      offer(makeOutgoing(item, distance));
+    } else {
+      offer(makeIncoming(item, distance, /*keep=*/false));
+      if (!p.items[at(item)].perPart)
+        offer(makeIncoming(item, distance, /*keep=*/true));
+    }
     // What stays over the rounds of a loop need not be brought in each of them.
-    auto exposed = [](const Candidate &c) { return std::bitset<32>(c.transfer.brings).count(); };
+    auto exposed = [](const Candidate &c) { return std::bitset<32>(c.transfer.onTheSpot).count(); };
     if (candidates.size() == 2 && exposed(candidates[1]) < exposed(candidates[0]))
       std::swap(candidates[0], candidates[1]);
     for (Candidate &candidate : candidates)
@@ -75,86 +92,182 @@ private:
       take(*before);
   }
 
-  /// The transfers of a kernel, each `distance` runs ahead. With `keep` the weights stay over all rounds of
-  /// its loop; else they must not be on their way from one round to the next.
-  std::optional<Candidate> make(int kernel, int distance, bool keep) const {
-    const PrefetchKernel &k = p.kernels[static_cast<size_t>(kernel)];
-    if (keep && k.rounds == 1)
+  /// The first break behind run `t`: no transfer may be under way there.
+  int breakBehind(int t) const {
+    int next = static_cast<int>(p.runs.size());
+    for (int b : p.breaks)
+      if (b > t)
+        next = std::min(next, b);
+    return next;
+  }
+
+  /// The first run from which on the partners' writes of the bytes for run `t` have arrived in DDR.
+  int readyFor(const PrefetchItem &item, int t) const {
+    int ready = 0;
+    for (int partner : item.partners) {
+      int run = -1;
+      for (int r : runsOf[at(partner)])
+        if (r < t)
+          run = std::max(run, r);
+      if (run < 0)
+        continue;
+      ready = std::max(ready, run + 1);
+      for (const std::optional<Candidate> &c : chosen)
+        if (c && p.items[at(c->transfer.item)].outgoing && p.items[at(c->transfer.item)].kernel == partner)
+          for (const Flight &f : c->flights)
+            if (f.run <= run)
+              ready = std::max(ready, f.wait);
+    }
+    return ready;
+  }
+
+  /// Each transfer `distance` runs ahead. With `keep` the bytes stay over all rounds of their loop.
+  std::optional<Candidate> makeIncoming(int number, int distance, bool keep) const {
+    const PrefetchItem &item = p.items[at(number)];
+    const PrefetchKernel &k = kernelOf(number);
+    if (k.parts > 32 || (keep && k.rounds == 1))
       return std::nullopt;
     Candidate c;
-    c.transfer.kernel = kernel;
-    c.transfer.first = keep ? k.loopFirst : kernel;
-    c.transfer.last = keep ? k.loopLast : kernel;
-    for (int t : runsOf[static_cast<size_t>(kernel)]) {
-      int64_t part = p.runs[static_cast<size_t>(t)].part;
-      if (keep && part % k.rounds != 0)
+    c.transfer.item = number;
+    c.transfer.first = keep ? k.loopFirst : item.kernel;
+    c.transfer.last = keep ? k.loopLast : item.kernel;
+    PartMask waits = 0;
+    int before = -1;
+    for (int t : runsOf[at(item.kernel)]) {
+      int64_t part = p.runs[at(t)].part;
+      if (keep && part % k.rounds != 0) {
+        before = t;
         continue;
-      int start = std::max(t - distance, 0);
+      }
+      int start = std::max({t - distance, 0, before + 1, readyFor(item, t)});
+      before = t;
       for (int b : p.breaks)
         if (b <= t)
           start = std::max(start, b);
-      // Loops lead back: what lies between in the order of the run must lie between in the program.
-      for (int s = t; s >= start; --s)
-        if (p.runs[static_cast<size_t>(s)].kernel > kernel ||
-            (s < t && p.runs[static_cast<size_t>(s)].kernel == kernel)) {
-          if (s + 1 > start)
+      // Constants that would be on their way from one round to the next had better stay.
+      if (!item.perPart)
+        for (int s = t; s >= start; --s)
+          if (p.runs[at(s)].kernel > item.kernel)
             start = s + 1;
-          break;
-        }
-      if (k.parts > 32)
-        return std::nullopt;
-      PartMask bit = k.parts == 1 ? allParts : PartMask(1) << part;
-      if (start == t) {
-        c.transfer.brings |= bit;
+      PartMask bit = PartMask(1) << part;
+      if (start >= t) {
+        c.transfer.onTheSpot |= bit;
         continue;
       }
-      c.transfer.waits |= bit;
-      const KernelRun &from = p.runs[static_cast<size_t>(start)];
-      const PrefetchKernel &starter = p.kernels[static_cast<size_t>(from.kernel)];
-      if (starter.parts > 32)
-        return std::nullopt;
-      addStart(c.transfer, from.kernel, starter.parts == 1 ? allParts : PartMask(1) << from.part);
+      waits |= bit;
+      c.flights.push_back({start, t, t});
       for (int s = start; s < t; ++s)
-        c.transfer.first = std::min(c.transfer.first, p.runs[static_cast<size_t>(s)].kernel);
-      c.flights.push_back({start, t});
+        cover(c.transfer, p.runs[at(s)].kernel);
     }
-    if (c.flights.empty())
+    if (c.flights.empty() || !setStarts(c, item))
       return std::nullopt;
-    for (PrefetchTransfer::Start &s : c.transfer.starts)
-      s.parts = whole(s.parts, s.kernel);
-    c.transfer.waits = whole(c.transfer.waits, kernel);
-    c.transfer.brings = whole(c.transfer.brings, kernel);
+    c.transfer.waits.push_back({item.kernel, whole(waits, item.kernel)});
+    c.transfer.onTheSpot = whole(c.transfer.onTheSpot, item.kernel);
     return c;
   }
 
-  static void addStart(PrefetchTransfer &transfer, int kernel, PartMask parts) {
-    for (PrefetchTransfer::Start &s : transfer.starts)
-      if (s.kernel == kernel) {
-        s.parts |= parts;
-        return;
+  /// Each transfer from the next run on, for `distance` runs.
+  std::optional<Candidate> makeOutgoing(int number, int distance) const {
+    const PrefetchItem &item = p.items[at(number)];
+    if (kernelOf(number).parts > 32)
+      return std::nullopt;
+    Candidate c;
+    c.transfer.item = number;
+    c.transfer.first = c.transfer.last = item.kernel;
+    const std::vector<int> &own = runsOf[at(item.kernel)];
+    for (size_t i = 0; i < own.size(); ++i) {
+      int t = own[i], start = t + 1;
+      int wait = std::min(start + distance, breakBehind(t) - 1);
+      // Other cores may fill the buffer again before this one has waited at the beginning of the same run.
+      if (i + 1 < own.size())
+        wait = std::min(wait, own[i + 1] - 1);
+      for (int reader : item.partners)
+        for (int r : runsOf[at(reader)])
+          if (r > t)
+            wait = std::min(wait, r);
+      if (wait <= start) {
+        c.transfer.onTheSpot |= PartMask(1) << p.runs[at(t)].part;
+        continue;
       }
-    transfer.starts.push_back({kernel, parts});
+      c.flights.push_back({start, wait, t});
+      for (int s = t; s <= wait; ++s)
+        cover(c.transfer, p.runs[at(s)].kernel);
+    }
+    if (c.flights.empty() || !setStarts(c, item))
+      return std::nullopt;
+    for (const Flight &f : c.flights) {
+      const KernelRun &run = p.runs[at(f.wait)];
+      if (p.kernels[at(run.kernel)].parts > 32)
+        return std::nullopt;
+      pointOf(c.transfer.waits, run.kernel).parts |= PartMask(1) << run.part;
+    }
+    for (PrefetchTransfer::Point &w : c.transfer.waits)
+      w.parts = whole(w.parts, w.kernel);
+    c.transfer.onTheSpot = whole(c.transfer.onTheSpot, item.kernel);
+    return c;
+  }
+
+  static void cover(PrefetchTransfer &transfer, int kernel) {
+    transfer.first = std::min(transfer.first, kernel);
+    transfer.last = std::max(transfer.last, kernel);
+  }
+
+  static PrefetchTransfer::Point &pointOf(std::vector<PrefetchTransfer::Point> &points, int kernel) {
+    for (PrefetchTransfer::Point &point : points)
+      if (point.kernel == kernel)
+        return point;
+    points.push_back({kernel, 0});
+    return points.back();
+  }
+
+  /// Who starts the flights, and with which part. False if that has no simple form.
+  bool setStarts(Candidate &c, const PrefetchItem &item) const {
+    for (const Flight &f : c.flights) {
+      const KernelRun &starter = p.runs[at(f.start)];
+      if (p.kernels[at(starter.kernel)].parts > 32)
+        return false;
+      pointOf(c.transfer.starts, starter.kernel).parts |= PartMask(1) << starter.part;
+    }
+    for (PrefetchTransfer::Point &point : c.transfer.starts) {
+      int64_t own = p.kernels[at(item.kernel)].parts, other = p.kernels[at(point.kernel)].parts;
+      point.times = std::max<int64_t>(own / other, 1);
+      point.over = std::max<int64_t>(other / own, 1);
+      bool first = true;
+      for (const Flight &f : c.flights) {
+        const KernelRun &starter = p.runs[at(f.start)];
+        if (starter.kernel != point.kernel)
+          continue;
+        int64_t plus = p.runs[at(f.run)].part - starter.part * point.times / point.over;
+        if (first)
+          point.plus = plus;
+        else if (item.perPart && plus != point.plus)
+          return false;
+        first = false;
+      }
+      point.parts = whole(point.parts, point.kernel);
+    }
+    return true;
   }
 
   /// All bits if all parts of the kernel are in the set.
   PartMask whole(PartMask parts, int kernel) const {
-    int64_t count = p.kernels[static_cast<size_t>(kernel)].parts;
+    int64_t count = p.kernels[at(kernel)].parts;
     PartMask full = count >= 32 ? allParts : (PartMask(1) << count) - 1;
     return (parts & full) == full ? allParts : parts;
   }
 
-  /// Adds the bytes of a transfer to the kernels of its range, less what its kernel had counted for itself.
+  /// Adds the bytes of a transfer to the kernels of its range; its kernel has counted them already.
   void account(const Candidate &c, int64_t sign) {
-    int64_t bytes = sign * aligned(p.kernels[static_cast<size_t>(c.transfer.kernel)].weightBytes);
+    const PrefetchItem &item = p.items[at(c.transfer.item)];
     for (int k = c.transfer.first; k <= c.transfer.last; ++k)
-      if (k != c.transfer.kernel)
-        taken[static_cast<size_t>(k)] += bytes;
+      if (k != item.kernel)
+        taken[at(k)] += sign * aligned(item.bytes);
   }
 
   bool take(Candidate &c) {
-    int64_t bytes = aligned(p.kernels[static_cast<size_t>(c.transfer.kernel)].weightBytes);
+    const PrefetchItem &item = p.items[at(c.transfer.item)];
     for (int k = c.transfer.first; k <= c.transfer.last; ++k)
-      if (k != c.transfer.kernel && taken[static_cast<size_t>(k)] + bytes > p.llbBytes)
+      if (k != item.kernel && taken[at(k)] + aligned(item.bytes) > p.llbBytes)
         return false;
     for (size_t channel = 0; channel < channels.size(); ++channel) {
       std::vector<Flight> &all = channels[channel];
@@ -167,14 +280,14 @@ private:
       c.transfer.channel = static_cast<int>(channel);
       all.insert(all.end(), c.flights.begin(), c.flights.end());
       account(c, 1);
-      chosen[static_cast<size_t>(c.transfer.kernel)] = c;
+      chosen[at(c.transfer.item)] = c;
       return true;
     }
     return false;
   }
 
   void release(const Candidate &c) {
-    std::vector<Flight> &all = channels[static_cast<size_t>(c.transfer.channel)];
+    std::vector<Flight> &all = channels[at(c.transfer.channel)];
     all.erase(std::remove_if(all.begin(), all.end(),
                              [&](const Flight &f) {
                                return std::any_of(c.flights.begin(), c.flights.end(), [&](const Flight &g) {
@@ -183,7 +296,7 @@ private:
                              }),
               all.end());
     account(c, -1);
-    chosen[static_cast<size_t>(c.transfer.kernel)].reset();
+    chosen[at(c.transfer.item)].reset();
   }
 };
 } // namespace

@@ -11,6 +11,8 @@ static constexpr int64_t streamBytes = int64_t(1) << 20;
 // What a byte too many costs, and what cutting a step that cannot be cut costs, in cycles: more than any
 // traffic, so that the search leaves such plans.
 static constexpr double overflowCycles = 1000, forbiddenCycles = 1e15;
+// Weights come ahead of their use; this share of their transfers is taken to be exposed.
+static constexpr double weightShare = 0.5;
 // Bound of the search: plans that it looks at from one start, and the work of all of them together.
 static constexpr int64_t mostPlans = 3000, mostWork = 20'000'000;
 
@@ -186,7 +188,8 @@ private:
         double room = std::max(double(p.llbBytes - held - slack), 65536.0), reads = 1;
         if (double(step.weightBytes) > room / 2)
           reads = std::max(1.0, double(staged / parts) / (room / 2));
-        cycles += (double(parts) * reads * double(step.weightBytes) + double(staged)) / p.ddrBytesPerCycle +
+        cycles += (weightShare * double(parts) * reads * double(step.weightBytes) + double(staged)) /
+                      p.ddrBytesPerCycle +
                   double(parts) * p.kernelCycles;
       }
     plan.cycles = cycles;

@@ -170,7 +170,8 @@ Place KernelBuilder::place(StringRef name, bool inLlb, int64_t iterationBytes, i
   Value buffer = global(name, inLlb ? MemoryLevel::LLB : MemoryLevel::DDR);
   if (!iterationBytes || !iteration)
     return {buffer, constant(0)};
-  return {buffer, mul(parts ? rem(iteration, constant(parts)) : iteration, iterationBytes)};
+  return {buffer, mul(parts ? rem(iteration, constant(parts)) : iteration, iterationBytes),
+          parts ? -1 : iterationBytes};
 }
 
 Value KernelBuilder::view(Value buffer, Value offset) {
@@ -190,6 +191,20 @@ void KernelBuilder::dma(Value dstBuffer, Value dstOffset, Value srcBuffer, Value
     return copy(constant(0), bytes);
   loop(constant(0), bytes, constant(piece),
        [&](Value offset) { copy(offset, min(constant(piece), sub(bytes, offset))); });
+}
+
+void KernelBuilder::startDma(ArrayRef<Copy> copies) {
+  SmallVector<Value> dst, src, bytes;
+  for (const Copy &copy : copies) {
+    dst.push_back(view(copy.dstBuffer, copy.dstOffset));
+    src.push_back(view(copy.srcBuffer, copy.srcOffset));
+    bytes.push_back(copy.bytes);
+  }
+  DmaStartOp::create(b, loc, dst, src, bytes, chunkChannel);
+}
+
+void KernelBuilder::waitDma() {
+  DmaWaitOp::create(b, loc, chunkChannel);
 }
 
 void KernelBuilder::load(Value l1, Value llb, Value rows, Value columns, Value llbStride) {

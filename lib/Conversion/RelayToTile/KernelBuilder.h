@@ -22,8 +22,16 @@ struct Place {
   mlir::Value buffer;
   /// Bytes.
   mlir::Value offset;
+  /// `offset` is the number of the kernel's part of the batch times this; 0 if it is constant 0, -1 if it is
+  /// neither.
+  int64_t partBytes = 0;
   bool inLlb() const { return mlir::cast<BufferType>(buffer.getType()).getLevel() == MemoryLevel::LLB; }
 };
+
+/// Channels of the system DMA for transfers beside the program: numbers below this bring weights, the last
+/// one moves the chunks of a kernel's tensors.
+constexpr int weightChannels = 3;
+constexpr uint32_t chunkChannel = 3;
 
 /// Builds one kernel function. All values are i32; sizes in bytes unless said otherwise.
 class KernelBuilder {
@@ -82,6 +90,17 @@ public:
   /// System DMA of `bytes` contiguous bytes, at most `maxBytes`; pieces of 4 MiB. Call on the master only.
   void dma(mlir::Value dstBuffer, mlir::Value dstOffset, mlir::Value srcBuffer, mlir::Value srcOffset,
            mlir::Value bytes, int64_t maxBytes);
+  struct Copy {
+    mlir::Value dstBuffer, dstOffset, srcBuffer, srcOffset;
+    /// At most `mostAtOnce`.
+    mlir::Value bytes;
+  };
+  /// Bytes that a transfer beside the program may have.
+  static constexpr int64_t mostAtOnce = (int64_t(4) << 20) - 64;
+  /// Starts the copies on the chunk channel, one behind the other, and waits for their end. Call on the
+  /// master only.
+  void startDma(llvm::ArrayRef<Copy> copies);
+  void waitDma();
   /// LLB to L1, `rows` x `columns` halves; the LLB rows lie `llbStride` bytes apart (0: dense).
   void load(mlir::Value l1, mlir::Value llb, mlir::Value rows, mlir::Value columns, mlir::Value llbStride);
   void store(mlir::Value llb, mlir::Value l1, mlir::Value rows, mlir::Value columns, mlir::Value llbStride);

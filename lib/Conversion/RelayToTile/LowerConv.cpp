@@ -513,6 +513,8 @@ static bool lowerConv(Operation *op, const KernelSpec &spec, LoweringContext &co
   problem.residuals = static_cast<int64_t>(chain->tensorCount());
   problem.staging = stagingOf(spec, source->input, chain->tensorsInDdr(spec.inputs));
   problem.epilogueBytes = chain->l1Bytes();
+  if (spec.weightGroupBytes)
+    problem.weightGroupBytes = spec.weightGroupBytes;
   problem.ncore = context.ncore;
   auto tiling = schedule::chooseConvTiling(problem, why);
   if (!tiling)

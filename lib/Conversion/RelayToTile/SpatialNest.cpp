@@ -11,8 +11,11 @@ static int64_t ceilDiv(int64_t a, int64_t b) {
 
 SpatialNest::Staged SpatialNest::stage(const Place &place, int64_t bytes, const std::string &name) {
   if (place.inLlb())
-    return {place, place.buffer, true};
-  return {place, turn.shared ? turn.shared(name, bytes) : kb.alloc(MemoryLevel::LLB, bytes, name), false};
+    return {place, place.buffer, true, 0};
+  Staged staged{place, {}, false, ceilDiv(bytes, 64) * 64};
+  bytes = chunk.slots * staged.slotBytes;
+  staged.llb = turn.shared ? turn.shared(name, bytes) : kb.alloc(MemoryLevel::LLB, bytes, name);
+  return staged;
 }
 
 SpatialNest::SpatialNest(KernelBuilder &kb, const WindowShape &window, const ChunkPlan &chunk,
@@ -32,67 +35,189 @@ bool SpatialNest::stagesInputs() const {
   return turn.first && (!in.resident || llvm::any_of(residuals, [](const Staged &s) { return !s.resident; }));
 }
 
-void SpatialNest::forEachChunk(llvm::function_ref<void()> body) {
+/// Chunk number `index`, its bytes in the input and in tensors of the output's shape.
+SpatialNest::Chunk SpatialNest::chunkAt(Value index) {
   const WindowShape &w = window;
   int64_t inImage = w.height * w.inputRowBytes(), outImage = w.outHeight * w.outputRowBytes();
-  bool staged = stagesInputs(), several = chunk.rowsPerChunk || chunk.imagesPerChunk < w.batch;
-  auto run = [&](Value inStart, Value inBytes, int64_t inMax, Value outStart, Value outBytes,
-                 int64_t outMax) {
-    if (staged) {
-      kb.onMaster([&] {
-        auto bring = [&](const Staged &s, Value start, Value bytes, int64_t most) {
-          if (!s.resident)
-            kb.dma(s.llb, kb.constant(0), s.place.buffer, kb.add(s.place.offset, start), bytes, most);
-        };
-        bring(in, inStart, inBytes, inMax);
-        for (const Staged &s : residuals)
-          bring(s, outStart, outBytes, outMax);
-      });
+  Chunk c;
+  if (!chunk.rowsPerChunk) {
+    c.firstImage = kb.mul(index, chunk.imagesPerChunk);
+    c.images = w.batch % chunk.imagesPerChunk == 0
+                   ? kb.constant(chunk.imagesPerChunk)
+                   : kb.min(kb.constant(chunk.imagesPerChunk), kb.sub(kb.constant(w.batch), c.firstImage));
+    c.firstRow = c.firstInRow = kb.constant(0);
+    c.rows = kb.constant(w.outHeight);
+    c.inStart = kb.mul(c.firstImage, inImage);
+    c.inBytes = kb.mul(c.images, inImage);
+    c.outStart = kb.mul(c.firstImage, outImage);
+    c.outBytes = kb.mul(c.images, outImage);
+    return c;
+  }
+  Value bands = kb.constant(ceilDiv(w.outHeight, chunk.rowsPerChunk));
+  c.images = kb.constant(1);
+  c.firstImage = kb.div(index, bands);
+  c.firstRow = kb.mul(kb.rem(index, bands), chunk.rowsPerChunk);
+  c.rows = kb.min(kb.constant(chunk.rowsPerChunk), kb.sub(kb.constant(w.outHeight), c.firstRow));
+  Value top = kb.add(kb.mul(c.firstRow, w.strideHeight), -w.top);
+  c.firstInRow = kb.max(kb.constant(0), top);
+  Value last = kb.add(kb.add(top, kb.mul(kb.add(c.rows, -1), w.strideHeight)), w.extentHeight());
+  Value inRows = kb.sub(kb.min(kb.constant(w.height), last), c.firstInRow);
+  c.inStart = kb.add(kb.mul(c.firstImage, inImage), kb.mul(c.firstInRow, w.inputRowBytes()));
+  c.inBytes = kb.mul(inRows, w.inputRowBytes());
+  c.outStart = kb.add(kb.mul(c.firstImage, outImage), kb.mul(c.firstRow, w.outputRowBytes()));
+  c.outBytes = kb.mul(c.rows, w.outputRowBytes());
+  return c;
+}
+
+SmallVector<KernelBuilder::Copy> SpatialNest::copiesIn(const Chunk &c, Value slot) {
+  SmallVector<KernelBuilder::Copy> copies;
+  if (!turn.first)
+    return copies;
+  auto bring = [&](const Staged &s, Value start, Value bytes) {
+    if (!s.resident)
+      copies.push_back(
+          {s.llb, kb.mul(slot, s.slotBytes), s.place.buffer, kb.add(s.place.offset, start), bytes});
+  };
+  bring(in, c.inStart, c.inBytes);
+  for (const Staged &s : residuals)
+    bring(s, c.outStart, c.outBytes);
+  return copies;
+}
+
+SmallVector<KernelBuilder::Copy> SpatialNest::copiesOut(const Chunk &c, Value slot) {
+  if (out.resident || !turn.last)
+    return {};
+  return {{out.place.buffer, kb.add(out.place.offset, c.outStart), out.llb, kb.mul(slot, out.slotBytes),
+           c.outBytes}};
+}
+
+/// Copies on the spot, of any length.
+void SpatialNest::copyNow(ArrayRef<KernelBuilder::Copy> copies) {
+  int64_t most = std::max(in.slotBytes, out.slotBytes);
+  for (const Staged &s : residuals)
+    most = std::max(most, s.slotBytes);
+  kb.onMaster([&] {
+    for (const KernelBuilder::Copy &c : copies)
+      kb.dma(c.dstBuffer, c.dstOffset, c.srcBuffer, c.srcOffset, c.bytes, most);
+  });
+}
+
+void SpatialNest::forEachChunk(llvm::function_ref<void()> body) {
+  int64_t count = chunk.count(window);
+  if (chunk.slots == 2 && count > 1)
+    return overlappedChunks(count, body);
+  if (count == 1)
+    return singleChunk(body);
+  Value zero = kb.constant(0);
+  chunkSlot = zero;
+  kb.loop(0, count, 1, [&](Value index) {
+    now = chunkAt(index);
+    SmallVector<KernelBuilder::Copy> before = copiesIn(now, zero), after = copiesOut(now, zero);
+    if (!before.empty()) {
+      copyNow(before);
       kb.barrier();
     }
     body();
     // The next chunk overwrites what other cores may still read.
-    bool writesBack = !out.resident && turn.last;
-    if ((staged && several) || writesBack)
+    if (!before.empty() || !after.empty())
       kb.barrier();
-    if (!writesBack)
+    if (after.empty())
       return;
-    kb.onMaster([&] {
-      kb.dma(out.place.buffer, kb.add(out.place.offset, outStart), out.llb, kb.constant(0), outBytes, outMax);
-    });
+    copyNow(after);
     // Where nothing is staged, no core waits for the master before it writes the next chunk's results.
-    if (!staged && several)
+    if (before.empty())
       kb.barrier();
-  };
-
-  if (!chunk.rowsPerChunk) {
-    kb.loop(0, w.batch, chunk.imagesPerChunk, [&](Value image) {
-      images = kb.min(kb.constant(chunk.imagesPerChunk), kb.sub(kb.constant(w.batch), image));
-      firstImage = image;
-      firstRow = firstInRow = kb.constant(0);
-      rows = kb.constant(w.outHeight);
-      run(kb.mul(image, inImage), kb.mul(images, inImage), chunk.imagesPerChunk * inImage,
-          kb.mul(image, outImage), kb.mul(images, outImage), chunk.imagesPerChunk * outImage);
-    });
-    return;
-  }
-  int64_t maxIn = std::min(w.inputRows(chunk.rowsPerChunk), w.height);
-  kb.loop(0, w.batch, 1, [&](Value image) {
-    kb.loop(0, w.outHeight, chunk.rowsPerChunk, [&](Value row) {
-      images = kb.constant(1);
-      firstImage = image;
-      firstRow = row;
-      rows = kb.min(kb.constant(chunk.rowsPerChunk), kb.sub(kb.constant(w.outHeight), row));
-      Value top = kb.add(kb.mul(row, w.strideHeight), -w.top);
-      firstInRow = kb.max(kb.constant(0), top);
-      Value last = kb.add(kb.add(top, kb.mul(kb.add(rows, -1), w.strideHeight)), w.extentHeight());
-      Value inRows = kb.sub(kb.min(kb.constant(w.height), last), firstInRow);
-      Value inStart = kb.add(kb.mul(image, inImage), kb.mul(firstInRow, w.inputRowBytes()));
-      Value outStart = kb.add(kb.mul(image, outImage), kb.mul(row, w.outputRowBytes()));
-      run(inStart, kb.mul(inRows, w.inputRowBytes()), maxIn * w.inputRowBytes(), outStart,
-          kb.mul(rows, w.outputRowBytes()), chunk.rowsPerChunk * w.outputRowBytes());
-    });
   });
+}
+
+/// All of the kernel's part of the batch at once: other kernels may start the transfers.
+void SpatialNest::singleChunk(llvm::function_ref<void()> body) {
+  now = chunkAt(kb.constant(0));
+  chunkSlot = kb.constant(0);
+  OpBuilder &b = kb.builder();
+  auto bytesOf = [&](const Staged &s) {
+    const WindowShape &w = window;
+    return static_cast<uint64_t>(
+        w.batch * (&s == &in ? w.height * w.inputRowBytes() : w.outHeight * w.outputRowBytes()));
+  };
+  // A place that is not simply the kernel's part of a tensor is copied on the spot.
+  auto simple = [&](const Place &place) {
+    return place.partBytes > 0 || (place.partBytes == 0 && KernelBuilder::constantOf(place.offset) == 0);
+  };
+  if (stagesInputs()) {
+    kb.onMaster([&] {
+      auto bring = [&](const Staged &s) {
+        if (s.resident)
+          return;
+        auto bytes = bytesOf(s);
+        if (simple(s.place))
+          BringOp::create(b, kb.location(), s.llb, s.place.buffer, bytes, 0,
+                          static_cast<uint64_t>(s.place.partBytes));
+        else
+          kb.dma(s.llb, kb.constant(0), s.place.buffer, s.place.offset,
+                 kb.constant(static_cast<int64_t>(bytes)), static_cast<int64_t>(bytes));
+      };
+      bring(in);
+      for (const Staged &s : residuals)
+        bring(s);
+    });
+    kb.barrier();
+  }
+  body();
+  if (out.resident || !turn.last)
+    return;
+  kb.barrier();
+  if (!simple(out.place))
+    return copyNow(copiesOut(now, chunkSlot));
+  kb.onMaster([&] {
+    WriteBackOp::create(b, kb.location(), out.place.buffer, out.llb, bytesOf(out),
+                        static_cast<uint64_t>(out.place.partBytes));
+  });
+}
+
+/// Chunk i + 1 comes and the results of chunk i - 1 go while chunk i is worked on. One barrier for each
+/// chunk: behind it both have arrived, and the slots of chunk i are free.
+void SpatialNest::overlappedChunks(int64_t count, llvm::function_ref<void()> body) {
+  Value zero = kb.constant(0), two = kb.constant(2);
+  SmallVector<KernelBuilder::Copy> first = copiesIn(chunkAt(zero), zero);
+  if (!first.empty()) {
+    copyNow(first);
+    kb.barrier();
+  }
+  kb.loop(0, count, 1, [&](Value index) {
+    Value slot = kb.rem(index, two), other = kb.sub(kb.constant(1), slot);
+    bool brings = !first.empty();
+    auto transfers = [&](bool in, bool out) {
+      SmallVector<KernelBuilder::Copy> copies;
+      if (in && brings)
+        copies = copiesIn(chunkAt(kb.add(index, 1)), other);
+      if (out)
+        copies.append(copiesOut(chunkAt(kb.add(index, -1)), other));
+      if (!copies.empty())
+        kb.startDma(copies);
+    };
+    bool writes = !copiesOut(chunkAt(index), slot).empty();
+    Value isFirst = kb.less(index, kb.constant(1)), isLast = kb.less(kb.constant(count - 2), index);
+    kb.onMaster([&] {
+      kb.whenElse(
+          isFirst, [&] { transfers(true, false); },
+          [&] { kb.whenElse(isLast, [&] { transfers(false, true); }, [&] { transfers(true, true); }); });
+    });
+    now = chunkAt(index);
+    chunkSlot = slot;
+    body();
+    kb.onMaster([&] {
+      if (brings && writes)
+        return kb.waitDma();
+      if (brings)
+        return kb.when(kb.less(index, kb.constant(count - 1)), [&] { kb.waitDma(); });
+      kb.when(kb.less(zero, index), [&] { kb.waitDma(); });
+    });
+    kb.barrier();
+  });
+  Value last = kb.constant(count - 1);
+  if (auto rest = copiesOut(chunkAt(last), kb.constant((count - 1) % 2)); !rest.empty())
+    copyNow(rest);
 }
 
 /// Where row `row` of image `image` of the chunk lies in the LLB buffer: a staged buffer holds the chunk
@@ -101,13 +226,14 @@ Value SpatialNest::offsetOf(const Staged &s, Value image, Value row, Value first
                             int64_t imageBytes, int64_t rowBytes) {
   if (s.resident)
     return kb.add(s.place.offset,
-                  kb.add(kb.mul(kb.add(firstImage, image), imageBytes), kb.mul(row, rowBytes)));
-  return kb.add(kb.mul(image, imageBytes), kb.mul(kb.sub(row, firstRowOfChunk), rowBytes));
+                  kb.add(kb.mul(kb.add(now.firstImage, image), imageBytes), kb.mul(row, rowBytes)));
+  Value inSlot = kb.add(kb.mul(image, imageBytes), kb.mul(kb.sub(row, firstRowOfChunk), rowBytes));
+  return chunk.slots == 2 ? kb.add(kb.mul(chunkSlot, s.slotBytes), inSlot) : inSlot;
 }
 
 Value SpatialNest::tileCount(int64_t rowsPerTile) {
   int64_t chunkRows = chunk.rowsPerChunk ? chunk.rowsPerChunk : window.outHeight;
-  return kb.mul(images, ceilDiv(chunkRows, rowsPerTile));
+  return kb.mul(now.images, ceilDiv(chunkRows, rowsPerTile));
 }
 
 void SpatialNest::withTile(int64_t rowsPerTile, Value index,
@@ -118,9 +244,9 @@ void SpatialNest::withTile(int64_t rowsPerTile, Value index,
   SpatialTile t;
   t.image = kb.div(index, kb.constant(bands));
   Value rowInChunk = kb.mul(kb.rem(index, kb.constant(bands)), rowsPerTile);
-  Value left = kb.sub(rows, rowInChunk);
+  Value left = kb.sub(now.rows, rowInChunk);
   auto emit = [&] {
-    t.outRow = kb.add(firstRow, rowInChunk);
+    t.outRow = kb.add(now.firstRow, rowInChunk);
     t.outRows = kb.min(kb.constant(rowsPerTile), left);
     Value above = kb.add(kb.mul(t.outRow, w.strideHeight), -w.top);
     Value below = kb.add(kb.add(above, kb.mul(kb.add(t.outRows, -1), w.strideHeight)), w.extentHeight());
@@ -130,10 +256,10 @@ void SpatialNest::withTile(int64_t rowsPerTile, Value index,
     t.bottom = kb.sub(below, end);
     t.inRows = kb.sub(end, t.inRow);
     int64_t inImage = w.height * w.inputRowBytes(), outImage = w.outHeight * w.outputRowBytes();
-    t.inOffset = offsetOf(in, t.image, t.inRow, firstInRow, inImage, w.inputRowBytes());
-    t.outOffset = offsetOf(out, t.image, t.outRow, firstRow, outImage, w.outputRowBytes());
+    t.inOffset = offsetOf(in, t.image, t.inRow, now.firstInRow, inImage, w.inputRowBytes());
+    t.outOffset = offsetOf(out, t.image, t.outRow, now.firstRow, outImage, w.outputRowBytes());
     for (const Staged &r : residuals)
-      t.residualOffsets.push_back(offsetOf(r, t.image, t.outRow, firstRow, outImage, w.outputRowBytes()));
+      t.residualOffsets.push_back(offsetOf(r, t.image, t.outRow, now.firstRow, outImage, w.outputRowBytes()));
     body(t);
   };
   // The last chunk of an image may be short of whole bands.

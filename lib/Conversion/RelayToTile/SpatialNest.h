@@ -66,6 +66,13 @@ private:
     Place place;
     mlir::Value llb;
     bool resident = false;
+    /// Bytes of a chunk; slots follow one another.
+    int64_t slotBytes = 0;
+  };
+  /// A chunk as values of the running kernel: its images and rows, and its bytes in DDR.
+  struct Chunk {
+    mlir::Value images, firstImage, firstRow, rows, firstInRow;
+    mlir::Value inStart, inBytes, outStart, outBytes;
   };
   Staged stage(const Place &place, int64_t bytes, const std::string &name);
 
@@ -75,8 +82,16 @@ private:
   Turn turn;
   Staged in, out;
   llvm::SmallVector<Staged> residuals;
-  // The chunk that the code being built runs in: its images, and the first of them.
-  mlir::Value images, firstImage, firstRow, rows, firstInRow;
+  // The chunk that the code being built runs in, and its slot.
+  Chunk now;
+  mlir::Value chunkSlot;
+
+  Chunk chunkAt(mlir::Value index);
+  llvm::SmallVector<KernelBuilder::Copy> copiesIn(const Chunk &c, mlir::Value slot);
+  llvm::SmallVector<KernelBuilder::Copy> copiesOut(const Chunk &c, mlir::Value slot);
+  void copyNow(llvm::ArrayRef<KernelBuilder::Copy> copies);
+  void overlappedChunks(int64_t count, llvm::function_ref<void()> body);
+  void singleChunk(llvm::function_ref<void()> body);
 
   /// Number of tiles of the chunk.
   mlir::Value tileCount(int64_t rowsPerTile);

@@ -138,38 +138,35 @@ void Emitter::systemDma(Value destination, Value source, Value rows, Value rowBy
 }
 
 namespace {
-/// Channel 1 of the first controller, both channels of the second one. Channel 0 of the first works on the
+/// Registers of a channel. The last number is channel 0 of the first controller, which also copies on the
 /// spot.
-struct PrefetchChannel {
-  explicit PrefetchChannel(uint32_t number)
-      : controller(*target::p920().address(number == 0 ? "sysdma0" : "sysdma1")), index(number == 1 ? 0 : 1) {
-  }
+struct DmaChannel {
+  explicit DmaChannel(uint32_t number)
+      : controller(*target::p920().address(number == 0 || number == 3 ? "sysdma0" : "sysdma1")),
+        index(number == 0 || number == 2 ? 1 : 0) {}
   uint32_t controller;
   uint32_t index;
   uint32_t registers() const { return controller + 0x100 * (index + 1); }
-  /// Descriptors of each channel lie behind the other's.
+  /// Behind the slot for copies on the spot; each channel has its own.
   uint32_t descriptors() const { return controller + 0x1040 + 0x400 * index; }
   uint32_t start() const { return 1u << index; }
   uint32_t done() const { return index ? 4 : 1; }
 };
 } // namespace
 
-void Emitter::startPrefetch(Value destination, Value source, int64_t bytes, uint32_t number) {
-  PrefetchChannel channel(number);
-  constexpr int64_t piece = int64_t(2) << 20;
+void Emitter::startDma(ArrayRef<Copy> copies, uint32_t number) {
+  DmaChannel channel(number);
   auto store = [&](uint32_t address, Value value) {
     npu::Store32Op::create(b, loc, constant(address), value);
   };
-  auto at = [&](Value base, int64_t offset) -> Value {
-    return offset ? Value(arith::AddIOp::create(b, loc, base, constant(uint32_t(offset)))) : base;
-  };
   uint32_t descriptor = channel.descriptors();
-  for (int64_t offset = 0; offset < bytes; offset += piece, descriptor += 0x20) {
-    bool last = offset + piece >= bytes;
-    store(descriptor, constant(0x80000000u | uint32_t(std::min(piece, bytes - offset))));
-    store(descriptor + 4, at(source, offset));
-    store(descriptor + 8, at(destination, offset));
-    store(descriptor + 20, constant(last ? 0 : descriptor + 0x20));
+  for (const Copy &copy : copies) {
+    check(copy.bytes, 0x3FFFFF, "bytes of a copy");
+    store(descriptor, orBits(copy.bytes, constant(0x80000000u)));
+    store(descriptor + 4, copy.source);
+    store(descriptor + 8, copy.destination);
+    store(descriptor + 20, constant(&copy == &copies.back() ? 0 : descriptor + 0x20));
+    descriptor += 0x20;
   }
   store(channel.controller, constant(1));
   store(channel.controller + 0x18, constant(0));
@@ -179,8 +176,8 @@ void Emitter::startPrefetch(Value destination, Value source, int64_t bytes, uint
   store(channel.controller + 0x04, constant(channel.start()));
 }
 
-void Emitter::waitPrefetch(uint32_t number) {
-  PrefetchChannel channel(number);
+void Emitter::waitDma(uint32_t number) {
+  DmaChannel channel(number);
   npu::WaitOp::create(b, loc, constant(channel.controller + 0x14), constant(channel.done()));
   npu::Store32Op::create(b, loc, constant(channel.controller + 0x14), constant(channel.done()));
 }

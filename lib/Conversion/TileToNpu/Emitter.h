@@ -43,10 +43,12 @@ public:
   void moveShape(mlir::Value rows, mlir::Value columns, mlir::Value llbStride);
 
   /// Copies rows x rowBytes with a stride on the source side and waits for the end.
-  /// Linear copy by channel 0, 1 or 2 of those for prefetching, as a chain of descriptors, that runs on
-  /// beside the program.
-  void startPrefetch(mlir::Value destination, mlir::Value source, int64_t bytes, uint32_t channel);
-  void waitPrefetch(uint32_t channel);
+  struct Copy {
+    mlir::Value destination, source, bytes;
+  };
+  /// Copies by channel 0 to 3, as a chain of descriptors, that run on beside the program.
+  void startDma(llvm::ArrayRef<Copy> copies, uint32_t channel);
+  void waitDma(uint32_t channel);
   void systemDma(mlir::Value destination, mlir::Value source, mlir::Value rows, mlir::Value rowBytes,
                  mlir::Value sourceStride);
 

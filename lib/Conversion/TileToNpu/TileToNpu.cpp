@@ -51,12 +51,12 @@ private:
     return llvm::TypeSwitch<Operation *, bool>(op)
         .Case<GlobalBufferOp, AllocOp, ViewOp, BinaryOp, BinaryVectorOp, BinaryScalarOp, UnaryOp>(
             [&](auto typed) { return lowerOp(typed); })
-        .Case<CoreIdOp, BarrierOp, PrefetchStartOp, PrefetchWaitOp, DmaOp, LoadWordOp, LoadOp, StoreOp,
-              BroadcastOp, SendOp, ConvOp, MatmulOp, TransposeOp, LookupOp, FillOp, SpreadOp, ReduceOp,
-              DotOp>([&](auto typed) {
-          lowerOp(typed);
-          return true;
-        })
+        .Case<CoreIdOp, BarrierOp, DmaStartOp, DmaWaitOp, DmaOp, LoadWordOp, LoadOp, StoreOp, BroadcastOp,
+              SendOp, ConvOp, MatmulOp, TransposeOp, LookupOp, FillOp, SpreadOp, ReduceOp, DotOp>(
+            [&](auto typed) {
+              lowerOp(typed);
+              return true;
+            })
         .Default([&](Operation *other) {
           other->emitOpError("has no lowering to the npu dialect");
           return false;
@@ -120,10 +120,13 @@ private:
   void lowerOp(DmaOp op) {
     e.systemDma(at(op.getDst()), at(op.getSrc()), op.getRows(), op.getRowBytes(), op.getSrcStride());
   }
-  void lowerOp(PrefetchStartOp op) {
-    e.startPrefetch(at(op.getDst()), at(op.getSrc()), int64_t(op.getBytes()), op.getChannel());
+  void lowerOp(DmaStartOp op) {
+    SmallVector<Emitter::Copy> copies;
+    for (auto [dst, src, bytes] : llvm::zip_equal(op.getDst(), op.getSrc(), op.getBytes()))
+      copies.push_back({at(dst), at(src), bytes});
+    e.startDma(copies, op.getChannel());
   }
-  void lowerOp(PrefetchWaitOp op) { e.waitPrefetch(op.getChannel()); }
+  void lowerOp(DmaWaitOp op) { e.waitDma(op.getChannel()); }
   void lowerOp(LoadWordOp op) {
     op.getValue().replaceAllUsesWith(npu::Load32Op::create(b, op.getLoc(), at(op.getSrc())).getValue());
   }

@@ -63,19 +63,31 @@ def Tile_DmaOp : Tile_EffectOp<"dma"> {
   let assemblyFormat = "$dst `,` $src `rows` $rows `bytes` $row_bytes `stride` $src_stride attr-dict `:` type($dst) `,` type($src)";
 }
 def Tile_BringOp : Tile_EffectOp<"bring"> {
-  let summary = "constants from DDR to LLB, by the core that runs it: they are there when it ends";
-  let description = "What a kernel asks for; prefetchWeights makes transfers of it that run ahead, or system DMA on the spot.";
+  let summary = "bytes from DDR to LLB, by the core that runs it: they are there when it ends";
+  let description = [{
+    What a kernel asks for; scheduleTransfers makes transfers of it that run ahead, or system DMA on the spot. The bytes
+    of part n of the batch, the kernel's argument, lie at `from` + n * `part` in DDR.
+  }];
   let arguments = (ins Tile_Buffer:$dst, Tile_Buffer:$src, I64Attr:$bytes,
-                       DefaultValuedAttr<I64Attr, "0">:$offset);
-  let assemblyFormat = "$dst `,` $src `bytes` $bytes (`from` $offset^)? attr-dict `:` type($dst) `,` type($src)";
+                       DefaultValuedAttr<I64Attr, "0">:$offset, DefaultValuedAttr<I64Attr, "0">:$part_bytes);
+  let assemblyFormat = "$dst `,` $src `bytes` $bytes (`from` $offset^)? (`part` $part_bytes^)? attr-dict `:` type($dst) `,` type($src)";
 }
-def Tile_PrefetchStartOp : Tile_EffectOp<"prefetch_start"> {
-  let summary = "starts a transfer from DDR to LLB that runs beside the program; one at a time on each of three channels";
-  let arguments = (ins Tile_PtrLLB:$dst, Tile_PtrShared:$src, I64Attr:$bytes, I32Attr:$channel);
-  let assemblyFormat = "$dst `,` $src `bytes` $bytes `channel` $channel attr-dict `:` type($dst) `,` type($src)";
+def Tile_WriteBackOp : Tile_EffectOp<"write_back"> {
+  let summary = "bytes from LLB to DDR, by the core that runs it, at the end of its kernel";
+  let description = "As tile.bring: the transfer may run on beside the kernels that follow.";
+  let arguments = (ins Tile_Buffer:$dst, Tile_Buffer:$src, I64Attr:$bytes,
+                       DefaultValuedAttr<I64Attr, "0">:$part_bytes);
+  let assemblyFormat = "$dst `,` $src `bytes` $bytes (`part` $part_bytes^)? attr-dict `:` type($dst) `,` type($src)";
 }
-def Tile_PrefetchWaitOp : Tile_EffectOp<"prefetch_wait"> {
-  let summary = "waits for the transfer that prefetch_start began on the channel";
+def Tile_DmaStartOp : Tile_EffectOp<"dma_start", [SameVariadicOperandSize]> {
+  let summary = "starts copies between DDR and LLB that run beside the program, one behind the other on a channel";
+  let description = "Each copy has less than 4 MiB. Before the next start of the channel comes its dma_wait; core 0 alone runs both.";
+  let arguments = (ins Variadic<Tile_PtrShared>:$dst, Variadic<Tile_PtrShared>:$src, Variadic<I32>:$bytes,
+                       I32Attr:$channel);
+  let assemblyFormat = "$dst `from` $src `bytes` $bytes `channel` $channel attr-dict `:` type($dst) `from` type($src)";
+}
+def Tile_DmaWaitOp : Tile_EffectOp<"dma_wait"> {
+  let summary = "waits for the copies that dma_start began on the channel";
   let arguments = (ins I32Attr:$channel);
   let assemblyFormat = "`channel` $channel attr-dict";
 }
