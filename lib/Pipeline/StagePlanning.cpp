@@ -19,7 +19,8 @@ static int64_t firstAxis(Type type) {
   return tensor.getRank() == 0 ? 0 : tensor.getDimSize(0);
 }
 
-/// Whether the operator treats the images of a batch (first axis) apart.
+/// Whether the operator treats the entries of the first axis apart: a run of them in all operands but
+/// constants gives the same run of the results.
 static bool keepsImagesApart(Operation *op) {
   auto notFirst = [&](int64_t axis, Value data) {
     int64_t rank = cast<RankedTensorType>(data.getType()).getRank();
@@ -31,14 +32,19 @@ static bool keepsImagesApart(Operation *op) {
     std::optional<ArrayRef<int64_t>> axes = reduction.getAxis();
     return !axes->empty() && llvm::all_of(*axes, [&](int64_t a) { return notFirst(a, reduction.getData()); });
   };
+  // Every computed operand counts the same entries.
+  for (Value v : op->getOperands())
+    if (!relay::constantOf(v) && firstAxis(v.getType()) != firstAxis(op->getResult(0).getType()))
+      return false;
   if (op->hasTrait<relay::ElementwiseUnary>())
     return true;
   if (op->hasTrait<relay::ElementwiseBinary>())
     return llvm::all_of(op->getOperands(), [&](Value v) {
       auto type = cast<RankedTensorType>(v.getType()),
            result = cast<RankedTensorType>(op->getResult(0).getType());
-      // A constant must not have values of its own for each image.
-      return !relay::constantOf(v) || type.getRank() < result.getRank() || type.getDimSize(0) == 1;
+      // A constant must not have values of its own for each image, a smaller tensor must have as many.
+      return relay::constantOf(v) ? type.getRank() < result.getRank() || type.getDimSize(0) == 1
+                                  : type.getRank() == result.getRank();
     });
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<relay::Conv2DOp, relay::DenseOp, relay::MaxPool2DOp, relay::AvgPool2DOp, relay::GlobalAvgPool2DOp,
@@ -46,9 +52,24 @@ static bool keepsImagesApart(Operation *op) {
           [](auto) { return true; })
       .Case([&](relay::BiasAddOp o) { return notFirst(o.getAxis(), o.getData()); })
       .Case([&](relay::PreluOp o) { return notFirst(o.getAxis(), o.getData()); })
+      .Case([&](relay::LayerNormOp o) { return notFirst(o.getAxis(), o.getData()); })
+      .Case([&](relay::MatmulOp o) {
+        return !o.getTransposeA() && relay::constantOf(o.getTensorB()) && !relay::constantOf(o.getTensorA());
+      })
+      .Case([&](relay::BatchMatmulOp o) {
+        return !relay::constantOf(o.getTensorA()) && !relay::constantOf(o.getTensorB());
+      })
+      .Case([&](relay::TakeOp o) {
+        return relay::constantOf(o.getData()) && !relay::constantOf(o.getIndices()) && o.getAxis() &&
+               *o.getAxis() == 0;
+      })
+      .Case([&](relay::SplitOp o) { return notFirst(o.getAxis(), o.getData()); })
       .Case([&](relay::SoftmaxOp o) { return notFirst(o.getAxis(), o.getData()); })
       .Case([&](relay::LogSoftmaxOp o) { return notFirst(o.getAxis(), o.getData()); })
-      .Case([&](relay::ConcatenateOp o) { return notFirst(o.getAxis(), o.getData().front()); })
+      .Case([&](relay::ConcatenateOp o) {
+        return notFirst(o.getAxis(), o.getData().front()) &&
+               llvm::none_of(o.getData(), [](Value v) { return relay::constantOf(v).has_value(); });
+      })
       .Case([&](relay::MeanOp o) { return reduces(o); })
       .Case([&](relay::SumOp o) { return reduces(o); })
       .Case([&](relay::MaxOp o) { return reduces(o); })
@@ -59,7 +80,7 @@ static bool keepsImagesApart(Operation *op) {
 }
 
 static bool splittable(func::FuncOp primitive, int64_t batch) {
-  auto batched = [&](Type type) { return firstAxis(type) == batch; };
+  auto batched = [&](Type type) { return firstAxis(type) > 0 && firstAxis(type) % batch == 0; };
   if (!llvm::all_of(primitive.getArgumentTypes(), batched) ||
       !llvm::all_of(primitive.getResultTypes(), batched))
     return false;
@@ -81,7 +102,7 @@ func::FuncOp tensorturbo::withBatch(ModuleOp module, func::FuncOp primitive, int
   auto smaller = [&](Type type) -> Type {
     auto tensor = cast<RankedTensorType>(type);
     SmallVector<int64_t> shape(tensor.getShape());
-    shape[0] = part;
+    shape[0] = shape[0] / batch * part;
     return tensor.clone(shape);
   };
   Block &body = f.getBody().front();
