@@ -342,3 +342,36 @@ def test_split_and_concatenate(tmp_path, shape, axis, parts):
     pieces = np.split(-x, np.cumsum(parts)[:-1], axis)
     want = np.maximum(np.concatenate([*pieces[::-1], c, pieces[0]], axis), 0)
     check(tmp_path, nodes, {"x": x}, {"y": want}, {"parts": np.array(parts, np.int64), "c": c}, least=0.9999999)
+
+
+#: Kernel, stride, pads, ceil_mode; the last windows reach beyond the map's border in some.
+POOLS = [
+    ((3, 3), (2, 2), (1, 1, 1, 1), 0),
+    ((3, 3), (1, 1), (1, 1, 1, 1), 0),
+    ((2, 2), (2, 2), (0, 0, 0, 0), 0),
+    ((3, 2), (2, 3), (1, 0, 0, 1), 0),
+    ((5, 5), (3, 3), (2, 2, 2, 2), 1),
+    ((1, 3), (1, 2), (0, 1, 0, 1), 0),
+    ((7, 1), (1, 1), (3, 0, 3, 0), 0),
+]
+
+
+@pytest.mark.parametrize("kernel,stride,pads,ceil", POOLS, ids=str)
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool"])
+def test_pool(tmp_path, op, kernel, stride, pads, ceil):
+    ort = pytest.importorskip("onnxruntime")
+    x = numbers(27, 2, 72, 23, 20) - 2
+    attributes = {"kernel_shape": kernel, "strides": stride, "pads": pads, "ceil_mode": ceil}
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node(op, ["c"], ["y"], **attributes),
+    ]
+    w = np.eye(72, dtype=np.float32).reshape(72, 72, 1, 1)
+    shape = [
+        -(-(e + b + a - k) // s) + 1 if ceil else (e + b + a - k) // s + 1
+        for e, k, s, b, a in zip((23, 20), kernel, stride, pads[:2], pads[2:])
+    ]
+    path = save(tmp_path / "r.onnx", nodes, {"x": x}, {"y": np.zeros((2, 72, *shape), np.float32)}, {"w": w})
+    session = ort.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    want = session.run(None, {"x": x})[0]
+    check(tmp_path, nodes, {"x": x}, {"y": want}, {"w": w}, configurations=[(1, 0), (4, 0), (8, 0), (8, 1)])

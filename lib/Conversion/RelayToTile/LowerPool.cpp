@@ -1,12 +1,16 @@
-// Maximum and average pooling on NHWC. A window is folded vertically, then horizontally: the padded band is
-// one flat list of pixels whose pitch is a multiple of the horizontal stride, so each fold is one instruction
-// for the band; the pixels between the rows are junk that the final copy leaves out.
+// Maximum and average pooling on NHWC. A window is folded vertically, then horizontally. The first fold
+// writes into a frame of -inf or 0, which becomes one flat list of pixels whose pitch is a multiple of the
+// horizontal stride: each fold is one instruction for the band; the pixels between the rows are junk that the
+// final copy leaves out.
 //
-//   rows -> (copy into a frame of -inf or 0) -> fold over kernel rows -> fold over kernel columns -> copy ->
-//   out
+//   rows, two bands of them -> fold over kernel rows into the frame -> fold over kernel columns -> copy, for
+//   an average times 1 / window -> out
+//
+// Rows that a window misses above and below are -inf or 0, too.
 #include "Conversion/RelayToTile/Lowerings.h"
 #include "Conversion/RelayToTile/SpatialNest.h"
 #include "Dialect/Relay/Relay.h"
+#include "Numerics/Half.h"
 #include <cmath>
 
 using namespace mlir;
@@ -72,17 +76,21 @@ static int64_t pitchOf(const WindowShape &w) {
   return ceilDiv(needed, w.strideWidth) * w.strideWidth;
 }
 
-static int64_t bandPixels(const WindowShape &w, int64_t rows) {
-  // The horizontal fold of the last pixels reads a window beyond the band.
-  return w.inputRows(rows) * pitchOf(w) + w.extentWidth();
+/// Pixels of the frame: the horizontal fold of the last ones reads a window beyond the band.
+static int64_t framePixels(const WindowShape &w, int64_t rows) {
+  return rows * pitchOf(w) + w.extentWidth();
+}
+
+static int64_t align(int64_t bytes) {
+  return ceilDiv(bytes, 64) * 64;
 }
 
 static int64_t l1Need(const WindowShape &w, const PoolTiling &t) {
-  int64_t pitch = pitchOf(w), pixel = t.channels * halfBytes;
-  int64_t raw = std::min(w.inputRows(t.rows), w.height) * w.width * pixel;
-  int64_t frame = bandPixels(w, t.rows) * pixel, vertical = (t.rows * pitch + w.extentWidth()) * pixel;
-  int64_t horizontal = t.rows * (pitch / w.strideWidth) * pixel, out = t.rows * w.outWidth * pixel;
-  return raw + frame + vertical + horizontal + out + w.outHeight * w.outWidth * halfBytes + 6 * 64;
+  int64_t pixel = t.channels * halfBytes;
+  int64_t raw = align(w.inputRows(t.rows) * w.width * pixel), frame = align(framePixels(w, t.rows) * pixel);
+  int64_t horizontal = align(t.rows * (pitchOf(w) / w.strideWidth) * pixel),
+          out = align(t.rows * w.outWidth * pixel);
+  return 2 * raw + frame + horizontal + 2 * out + w.outHeight * w.outWidth * halfBytes + 6 * 64;
 }
 
 static std::optional<PoolTiling> tilingOf(const WindowShape &w, const schedule::Staging &staging, int ncore,
@@ -97,21 +105,30 @@ static std::optional<PoolTiling> tilingOf(const WindowShape &w, const schedule::
   std::optional<PoolTiling> best;
   double bestCost = 0;
   for (int64_t channels = 1; channels <= w.channels; ++channels) {
-    if (w.channels % channels != 0 || w.strideHeight * pitch * channels * halfBytes > maxStride ||
+    if (w.channels % channels != 0 ||
+        std::max(w.strideHeight * w.width, pitch) * channels * halfBytes > maxStride ||
         pitch * channels > maxExtent)
       continue;
     for (int64_t coreBlocks = 1; coreBlocks <= ncore; coreBlocks *= 2)
       for (int64_t rows = 1; rows <= std::min<int64_t>(w.outHeight, 64); ++rows) {
         PoolTiling t{*chunk, rows, channels, ncore / coreBlocks, coreBlocks};
-        if (l1Need(w, t) > levelCapacity(MemoryLevel::L1) - 1024 || bandPixels(w, rows) > maxExtent)
+        if (l1Need(w, t) > levelCapacity(MemoryLevel::L1) - 1024 || w.inputRows(rows) * w.width > maxExtent ||
+            framePixels(w, rows) > maxExtent)
           break;
         int64_t rowsInChunk = chunk->rowsPerChunk ? chunk->rowsPerChunk : w.outHeight;
         int64_t tiles = ceilDiv(chunk->imagesPerChunk * ceilDiv(rowsInChunk, rows), t.coreRows) *
                         ceilDiv(w.channels / channels, coreBlocks);
         double lanes = double(ceilDiv(channels, 64));
-        double work = double(w.kernelHeight + 2) * double(ceilDiv(pitch * channels, 64) * rows) +
-                      double(w.kernelWidth + 1) * double(rows * pitch / w.strideWidth) * lanes;
-        double cost = double(tiles) * (200.0 + work);
+        double fold =
+            double(std::max<int64_t>(w.kernelHeight - 1, 1)) *
+                double(ceilDiv(w.width * channels, 64) * rows) +
+            double(std::max<int64_t>(w.kernelWidth - 1, 1)) * double(rows * pitch / w.strideWidth) * lanes +
+            double(rows * ceilDiv(w.outWidth * channels, 64));
+        double bytes = 2.0 * double(channels) *
+                       double(std::min(w.inputRows(rows), w.height) * w.width + rows * w.outWidth);
+        double moves = 150.0 + bytes / 32.0, vector = 10.0 * double(w.kernelHeight + w.kernelWidth) + fold;
+        // The first load and the last store overlap with nothing.
+        double cost = double(tiles) * std::max(moves, vector) + moves + 0.3 * vector;
         if (!best || cost < bestCost) {
           best = t;
           bestCost = cost;
@@ -136,8 +153,8 @@ static std::string whyNotPool(Operation *op, int ncore) {
   return why;
 }
 
-/// Average pooling multiplies by 1/window before it sums; this map corrects positions that count fewer
-/// elements. Empty if there are none.
+/// Average pooling divides by the window; this map corrects positions that count fewer elements. Empty if
+/// there are none.
 static std::vector<float> corrections(const Pool &p) {
   const WindowShape &w = p.window;
   int64_t low = p.countPadding ? 1 : 0;
@@ -172,15 +189,15 @@ public:
 
   void run(ConstantPool &pool) {
     std::vector<float> map = p.average ? corrections(p) : std::vector<float>();
-    int64_t rawRows = std::min(w.inputRows(t.rows), w.height);
-    raw = kb.alloc(MemoryLevel::L1, rawRows * w.width * pixel, "rows");
-    framed = kb.alloc(MemoryLevel::L1, bandPixels(w, t.rows) * pixel, "frame");
-    vertical = kb.alloc(MemoryLevel::L1, (t.rows * pitch + w.extentWidth()) * pixel, "vertical");
+    rawSlot = align(w.inputRows(t.rows) * w.width * pixel);
+    outSlot = align(t.rows * w.outWidth * pixel);
+    raw = kb.alloc(MemoryLevel::L1, 2 * rawSlot, "rows");
+    frame = kb.alloc(MemoryLevel::L1, framePixels(w, t.rows) * pixel, "frame");
     horizontal = kb.alloc(MemoryLevel::L1, t.rows * (pitch / w.strideWidth) * pixel, "horizontal");
-    out = kb.alloc(MemoryLevel::L1, t.rows * w.outWidth * pixel, "out");
-    // What the folds read beyond the band must be defined, though it reaches junk pixels only.
-    FillOp::create(b, kb.location(), llvm::APFloat(0.0f), kb.view(vertical),
-                   kb.constant(t.rows * pitch + w.extentWidth()), kb.constant(t.channels), kb.constant(0));
+    out = kb.alloc(MemoryLevel::L1, 2 * outSlot, "out");
+    // Folds write between the borders only.
+    FillOp::create(b, kb.location(), llvm::APFloat(border()), kb.view(frame),
+                   kb.constant(framePixels(w, t.rows)), kb.constant(t.channels), kb.constant(0));
     if (!map.empty()) {
       auto size = static_cast<int64_t>(map.size());
       Value global = kb.ddr(pool.add(halvesOf(map), "counts"));
@@ -196,63 +213,76 @@ public:
       Value coreRow = kb.div(kb.coreId(), kb.constant(t.coreBlocks));
       kb.loop(coreBlock, kb.constant(w.channels / t.channels), kb.constant(t.coreBlocks), [&](Value block) {
         channelOffset = kb.mul(block, pixel);
-        nest.forEachTile(t.rows, coreRow, t.coreRows, [&](const SpatialTile &st) { tile(st); });
+        nest.forEachTilePipelined(
+            t.rows, coreRow, t.coreRows, [&](const SpatialTile &st, Value slot) { fetch(st, slot); }, [] {},
+            [&](const SpatialTile &st, Value slot) { tile(st, slot); });
       });
     });
   }
 
 private:
-  void binary(Value dst, Value lhs, Value rhs, Value rows, Value columns, int64_t dstStride,
-              int64_t srcStride, int64_t rhsStride) {
-    BinaryOp::create(b, kb.location(), kind, dst, lhs, rhs, rows, columns, kb.constant(dstStride),
-                     kb.constant(srcStride), kb.constant(rhsStride));
-  }
+  float border() const { return p.average ? 0.0f : -INFINITY; }
 
   /// dst = fold of `count` matrices of src that lie `step` bytes apart.
-  void fold(Value dst, Value src, int64_t count, int64_t step, Value rows, Value columns, int64_t srcStride) {
+  void fold(Value dst, int64_t dstStride, Value src, Value srcOffset, int64_t count, int64_t step, Value rows,
+            Value columns, int64_t srcStride) {
+    auto from = [&](Value k) { return kb.view(src, kb.add(srcOffset, kb.mul(k, step))); };
+    Value to = kb.constant(dstStride), stride = kb.constant(srcStride);
     if (count == 1) {
-      UnaryOp::create(b, kb.location(), UnaryKind::copy, kb.view(dst), kb.view(src), rows, columns,
-                      kb.constant(0), kb.constant(srcStride));
+      UnaryOp::create(b, kb.location(), UnaryKind::copy, dst, from(kb.constant(0)), rows, columns, to,
+                      stride);
       return;
     }
-    binary(kb.view(dst), kb.view(src), kb.view(src, step), rows, columns, 0, srcStride, srcStride);
+    BinaryOp::create(b, kb.location(), kind, dst, from(kb.constant(0)), from(kb.constant(1)), rows, columns,
+                     to, stride, stride);
     kb.loop(2, count, 1, [&](Value k) {
-      binary(kb.view(dst), kb.view(dst), kb.view(src, kb.mul(k, step)), rows, columns, 0, 0, srcStride);
+      BinaryOp::create(b, kb.location(), kind, dst, dst, from(k), rows, columns, to, to, stride);
     });
   }
 
-  void tile(const SpatialTile &st) {
+  /// Rows of this channel block, dense in L1, behind those that are missing above.
+  void fetch(const SpatialTile &st, Value slot) {
+    Value to = kb.add(kb.mul(slot, rawSlot), kb.mul(st.top, w.width * pixel));
+    kb.load(kb.view(raw, to), kb.view(nest.inputLlb(), kb.add(st.inOffset, channelOffset)),
+            kb.mul(st.inRows, w.width), kb.constant(t.channels), kb.constant(w.channels * halfBytes));
+  }
+
+  void missing(Value rows, Value offset) {
+    kb.when(kb.less(kb.constant(0), rows), [&] {
+      FillOp::create(b, kb.location(), llvm::APFloat(border()), kb.view(raw, offset), rows,
+                     kb.constant(w.width * t.channels), kb.constant(0));
+    });
+  }
+
+  void tile(const SpatialTile &st, Value slot) {
     Location loc = kb.location();
-    Value zero = kb.constant(0), channels = kb.constant(t.channels);
-    // Rows of this channel block, dense in L1.
-    kb.load(kb.view(raw), kb.view(nest.inputLlb(), kb.add(st.inOffset, channelOffset)),
-            kb.mul(st.inRows, w.width), channels, kb.constant(w.channels * halfBytes));
-    // Into the frame.
-    float border = p.average ? 0.0f : -INFINITY;
-    FillOp::create(b, loc, llvm::APFloat(border), kb.view(framed), kb.constant(bandPixels(w, t.rows)),
-                   channels, zero);
-    Value corner = kb.view(framed, kb.mul(kb.add(kb.mul(st.top, pitch), w.left), pixel));
-    Value rowColumns = kb.constant(w.width * t.channels);
-    if (p.average)
-      BinaryScalarOp::create(b, loc, BinaryKind::mul,
-                             llvm::APFloat(1.0f / float(w.kernelHeight * w.kernelWidth)), corner,
-                             kb.view(raw), st.inRows, rowColumns, kb.constant(pitch * pixel), zero);
-    else
-      UnaryOp::create(b, loc, UnaryKind::copy, corner, kb.view(raw), st.inRows, rowColumns,
-                      kb.constant(pitch * pixel), zero);
-    // Vertical: whole rows of the frame. Horizontal: every strideWidth-th pixel.
-    fold(vertical, framed, w.kernelHeight, w.dilationHeight * pitch * pixel, st.outRows,
-         kb.constant(pitch * t.channels), w.strideHeight * pitch * pixel);
-    fold(horizontal, vertical, w.kernelWidth, w.dilationWidth * pixel,
+    Value zero = kb.constant(0), channels = kb.constant(t.channels), base = kb.mul(slot, rawSlot);
+    int64_t row = w.width * pixel;
+    if (w.top)
+      missing(st.top, base);
+    if (w.bottom)
+      missing(st.bottom, kb.add(base, kb.mul(kb.add(st.top, st.inRows), row)));
+    // Vertical: whole rows, into the frame. Horizontal: every strideWidth-th pixel.
+    fold(kb.view(frame, w.left * pixel), pitch * pixel, raw, base, w.kernelHeight, w.dilationHeight * row,
+         st.outRows, kb.constant(w.width * t.channels), w.strideHeight * row);
+    fold(kb.view(horizontal), 0, frame, zero, w.kernelWidth, w.dilationWidth * pixel,
          kb.mul(st.outRows, pitch / w.strideWidth), channels, w.strideWidth * pixel);
-    Value pixels = kb.mul(st.outRows, w.outWidth);
-    UnaryOp::create(b, loc, UnaryKind::copy, kb.view(out), kb.view(horizontal), st.outRows,
-                    kb.constant(w.outWidth * t.channels), zero, kb.constant(pitch / w.strideWidth * pixel));
+    Value pixels = kb.mul(st.outRows, w.outWidth), columns = kb.constant(w.outWidth * t.channels);
+    Value result = kb.view(out, kb.mul(slot, outSlot)), stride = kb.constant(pitch / w.strideWidth * pixel);
+    if (p.average) {
+      float scale = 1.0f / float(w.kernelHeight * w.kernelWidth);
+      scale = numerics::halfToFloat(numerics::roundToHalf(scale));
+      BinaryScalarOp::create(b, loc, BinaryKind::mul, llvm::APFloat(scale), result, kb.view(horizontal),
+                             st.outRows, columns, zero, stride);
+    } else {
+      UnaryOp::create(b, loc, UnaryKind::copy, result, kb.view(horizontal), st.outRows, columns, zero,
+                      stride);
+    }
     if (factors)
-      BinaryVectorOp::create(b, loc, BinaryKind::mul, Axis::rows, kb.view(out), kb.view(out),
+      BinaryVectorOp::create(b, loc, BinaryKind::mul, Axis::rows, result, result,
                              kb.view(factors, kb.mul(st.outRow, w.outWidth * halfBytes)), pixels, channels,
                              zero, zero);
-    kb.store(kb.view(nest.outputLlb(), kb.add(st.outOffset, channelOffset)), kb.view(out), pixels, channels,
+    kb.store(kb.view(nest.outputLlb(), kb.add(st.outOffset, channelOffset)), result, pixels, channels,
              kb.constant(w.channels * halfBytes));
   }
 
@@ -262,9 +292,9 @@ private:
   const WindowShape &w;
   const PoolTiling &t;
   SpatialNest &nest;
-  int64_t pitch, pixel;
+  int64_t pitch, pixel, rawSlot = 0, outSlot = 0;
   BinaryKind kind;
-  Value raw, framed, vertical, horizontal, out, factors, channelOffset;
+  Value raw, frame, horizontal, out, factors, channelOffset;
 };
 } // namespace
 
