@@ -12,6 +12,7 @@
 //
 // Constants move into the function; computed tensors are its arguments. Operators that only rename the shape
 // (reshape ...) need no kernel and stay, as do those of the host (tt.where).
+#include "Dialect/Relay/UnaryRegion.h"
 #include "Transforms/RelayPass.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -23,12 +24,16 @@ namespace {
 constexpr unsigned maxChain = 10;
 constexpr unsigned maxLookups = 2;
 constexpr unsigned maxTensors = 2;
+/// Elements of a tensor below which a table costs more than the operators by themselves.
+constexpr int64_t smallTensor = 1 << 19;
 
 bool isAlias(Operation *op) {
   return llvm::isa<ReshapeOp, SqueezeOp, ExpandDimsOp, BatchFlattenOp>(op);
 }
 
 bool isLayer(Operation *op) {
+  if (llvm::isa<BatchMatmulOp>(op))
+    return true;
   if (auto matmul = llvm::dyn_cast<MatmulOp>(op))
     return constantOf(matmul.getTensorB()).has_value();
   return llvm::isa<Conv2DOp, DenseOp>(op);
@@ -50,7 +55,9 @@ bool isArithmetic(Operation *op) {
 struct Group {
   SmallVector<Operation *> ops;
   llvm::SetVector<Value> inputs;
-  unsigned lookups = 0, tensors = 0;
+  /// Steps, tables and further tensors of the kernel; a region of operators that are one function is one
+  /// step.
+  unsigned length = 0, lookups = 0, tensors = 0;
   Operation *last() const { return ops.back(); }
 };
 
@@ -84,13 +91,29 @@ struct Outliner {
     llvm::DenseSet<Operation *> taken;
     auto grow = [&](Operation *start) {
       Group group;
-      add(group, start, {});
-      taken.insert(start);
-      if (fuse && (isLayer(start) || isElementwise(start))) {
-        while (Operation *next = extension(group, taken)) {
-          add(group, next, group.last()->getResult(0));
-          taken.insert(next);
+      SmallVector<Operation *> region;
+      if (fuse && isElementwise(start))
+        for (Value v : start->getOperands())
+          if (region.empty() && !v.getDefiningOp<ConstantOp>())
+            region = regionBehind(v, group, taken);
+      if (!region.empty() && region.front() == start) {
+        addRegion(group, region, taken);
+      } else {
+        add(group, start, {});
+        taken.insert(start);
+      }
+      while (fuse && (isLayer(start) || isElementwise(start))) {
+        Value current = group.last()->getResult(0);
+        region = regionBehind(current, group, taken);
+        if (!region.empty()) {
+          addRegion(group, region, taken);
+          continue;
         }
+        Operation *next = extension(group, taken);
+        if (!next)
+          break;
+        add(group, next, current);
+        taken.insert(next);
       }
       groups.push_back(std::move(group));
     };
@@ -104,9 +127,32 @@ struct Outliner {
     return groups;
   }
 
+  /// Operators behind `x` that are one function of an element, if the group has room for another table and
+  /// all of them are free.
+  static SmallVector<Operation *> regionBehind(Value x, const Group &group,
+                                               const llvm::DenseSet<Operation *> &taken) {
+    auto region = unaryRegionBehind(x);
+    if (!region || group.lookups >= maxLookups || group.length >= maxChain ||
+        !llvm::all_of(region->ops, [&](Operation *op) { return isNpu(op) && !taken.contains(op); }))
+      return {};
+    // Arithmetic alone is worth a table if it saves moving a large tensor.
+    bool needsTable = llvm::any_of(region->ops, [](Operation *op) { return !isArithmetic(op); });
+    if (!needsTable && llvm::cast<mlir::RankedTensorType>(x.getType()).getNumElements() < smallTensor)
+      return {};
+    return region->ops;
+  }
+
+  static void addRegion(Group &group, ArrayRef<Operation *> region, llvm::DenseSet<Operation *> &taken) {
+    group.ops.append(region.begin(), region.end());
+    taken.insert(region.begin(), region.end());
+    ++group.lookups;
+    ++group.length;
+  }
+
   static void add(Group &group, Operation *op, Value current) {
     bool chained = !group.ops.empty();
     group.ops.push_back(op);
+    ++group.length;
     if (isElementwise(op) && !isArithmetic(op))
       ++group.lookups;
     for (Value v : op->getOperands())
@@ -119,7 +165,7 @@ struct Outliner {
   /// The operator that may join behind the group's last one; null if there is none.
   static Operation *extension(const Group &group, const llvm::DenseSet<Operation *> &taken) {
     Value current = group.last()->getResult(0);
-    if (group.ops.size() >= maxChain || group.last()->getNumResults() != 1)
+    if (group.length >= maxChain || group.last()->getNumResults() != 1)
       return nullptr;
     // x + x uses the value twice but in one operator.
     Operation *next = nullptr;

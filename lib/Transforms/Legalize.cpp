@@ -246,16 +246,36 @@ struct TakeFromEnd : mlir::OpRewritePattern<TakeOp> {
   }
 };
 
+/// Scores of attention: a factor behind the reshaped product moves in front of the reshape, into the
+/// product's kernel.
+struct SinkReshape : mlir::RewritePattern {
+  SinkReshape(mlir::MLIRContext *c) : RewritePattern(MatchAnyOpTypeTag(), 1, c) {}
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!llvm::isa<MultiplyOp, DivideOp>(op) || !scalarOf(op->getOperand(1)))
+      return failure();
+    auto reshape = op->getOperand(0).getDefiningOp<ReshapeOp>();
+    if (!reshape || !reshape->hasOneUse() || !reshape.getData().getDefiningOp<BatchMatmulOp>() ||
+        !reshape.getData().hasOneUse() ||
+        shapeOf(op->getOperand(1)).size() > shapeOf(reshape.getData()).size() ||
+        op->getResult(0).getType() != reshape.getType())
+      return failure();
+    Operation *scaled = rebuild(rewriter, op, {reshape.getData(), op->getOperand(1)});
+    if (!scaled)
+      return failure();
+    return replace(rewriter, op,
+                   buildReshape(rewriter, reshape.getLoc(), scaled->getResult(0), shapeOf(op->getResult(0))));
+  }
+};
+
 struct Legalize : RelayPass<Legalize> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Legalize)
   static constexpr llvm::StringLiteral passName = "Legalize";
 
   void runOnOperation() override {
     mlir::RewritePatternSet patterns(&getContext());
-    patterns
-        .add<UnpackConvTranspose, UnpackResize, UnpackUpsampling, UnpackDepthToSpace, UnpackSpaceToDepth,
-             TakeFromEnd, UnpackAdaptivePool<AdaptiveAvgPool2DOp>, UnpackAdaptivePool<AdaptiveMaxPool2DOp>>(
-            &getContext());
+    patterns.add<UnpackConvTranspose, UnpackResize, UnpackUpsampling, UnpackDepthToSpace, UnpackSpaceToDepth,
+                 TakeFromEnd, SinkReshape, UnpackAdaptivePool<AdaptiveAvgPool2DOp>,
+                 UnpackAdaptivePool<AdaptiveMaxPool2DOp>>(&getContext());
     populateNormPatterns(patterns);
     if (mlir::failed(applyPatterns(getOperation(), std::move(patterns))))
       signalPassFailure();

@@ -375,3 +375,34 @@ def test_pool(tmp_path, op, kernel, stride, pads, ceil):
     session = ort.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     want = session.run(None, {"x": x})[0]
     check(tmp_path, nodes, {"x": x}, {"y": want}, {"w": w}, configurations=[(1, 0), (4, 0), (8, 0), (8, 1)])
+
+
+#: Functions of "x" as nodes: gelu by erf and by tanh, swish, hard swish; the last name of each is its result.
+FUNCTIONS = {
+    "erf": "Div x root2 d, Erf d e, Add e one a, Mul x a m, Mul m half y",
+    "tanh": "Mul x x s, Mul x s c, Mul c k e, Add x e f, Mul f l g, Tanh g t, Add t one a, Mul x half h, Mul h a y",
+    "swish": "Sigmoid x s, Mul x s y",
+    "hard swish": "Add x three a, Clip a zero six b, Mul x b m, Div m six y",
+}
+
+
+@pytest.mark.parametrize("kind", ["erf", "tanh", "swish", "hard swish"])
+@pytest.mark.parametrize("rows", [3, 1500])
+def test_function_of_one_element(tmp_path, kind, rows):
+    """Behind a layer and by itself."""
+    ort = pytest.importorskip("onnxruntime")
+    x, w = numbers(28, rows, 48) * 2, numbers(29, 48, 400) / np.float32(7)
+    constants = {"root2": 2**0.5, "one": 1, "half": 0.5, "k": 0.044715, "l": (2 / np.pi) ** 0.5}
+    constants |= {"w": w, "three": 3, "six": 6, "zero": 0}
+    constants = {n: np.asarray(v, np.float32) for n, v in constants.items()}
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Neg", ["x"], ["n"])]
+    for start, prefix in (("p", ""), ("n", "z")):
+        rename = {n: n for n in constants} | {"x": start}
+        for step in FUNCTIONS[kind].split(", "):
+            op, *names = step.split()
+            names = [rename.get(n, prefix + n) for n in names]
+            nodes.append(helper.make_node(op, names[:-1], names[-1:]))
+    shapes = {"y": np.zeros((rows, 400), np.float32), "zy": np.zeros((rows, 48), np.float32)}
+    path = save(tmp_path / "r.onnx", nodes, {"x": x}, shapes, constants)
+    want = ort.InferenceSession(str(path), providers=["CPUExecutionProvider"]).run(None, {"x": x})
+    check(tmp_path, nodes, {"x": x}, dict(zip(shapes, want)), constants, configurations=[(1, 0), (8, 0), (8, 1)])

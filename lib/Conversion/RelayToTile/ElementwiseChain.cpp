@@ -1,6 +1,7 @@
 #include "Conversion/RelayToTile/ElementwiseChain.h"
 #include "Conversion/RelayToTile/Lowerings.h"
 #include "Dialect/Relay/Relay.h"
+#include "Dialect/Relay/UnaryRegion.h"
 #include "Numerics/Half.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <algorithm>
@@ -182,7 +183,10 @@ bool ElementwiseChain::appendBinary(Operation *op, Value current, std::string &w
   };
   if (auto scalar = scalarOf(other)) {
     float c = *scalar;
-    if (divide) {
+    // The inverse of a usual number is off by half a unit of the last place: less than a table costs.
+    if (divide && !reversed && std::fabs(1.0 / c) >= 0x1p-14 && std::fabs(1.0 / c) < 65504) {
+      addScalar(BinaryKind::mul, 1.0f / c);
+    } else if (divide) {
       ElementwiseStep quotient(Kind::Lookup);
       quotient.function = {(reversed ? "quotient_of_" : "quotient_by_") + std::to_string(c),
                            [c, reversed](double x) { return reversed ? c / x : x / c; }};
@@ -307,13 +311,23 @@ std::optional<ElementwiseChain> ElementwiseChain::analyse(func::FuncOp func, Val
   Value current = start;
   Operation *startOp = start.getDefiningOp();
   bool begun = startOp == nullptr;
+  llvm::SmallPtrSet<Operation *, 16> done;
   for (Operation &op : func.getBody().front()) {
     if (&op == startOp) {
       begun = true;
       continue;
     }
-    if (!begun || isa<relay::ConstantOp>(op))
+    if (!begun || isa<relay::ConstantOp>(op) || done.contains(&op))
       continue;
+    if (auto region = relay::unaryRegionBehind(current); region && region->ops.front() == &op)
+      if (auto function = unaryFunctionOf(region->ops, current)) {
+        ElementwiseStep step(Kind::Lookup);
+        step.function = std::move(*function);
+        chain.steps.push_back(std::move(step));
+        done.insert(region->ops.begin(), region->ops.end());
+        current = region->result;
+        continue;
+      }
     if (isa<func::ReturnOp>(op)) {
       if (op.getNumOperands() != 1 || op.getOperand(0) != current) {
         why = "a fused function must return the end of its chain";

@@ -1,9 +1,15 @@
 #include "Conversion/RelayToTile/LookupTable.h"
+#include "Conversion/RelayToTile/ConstantPool.h"
 #include "Dialect/Relay/Relay.h"
 #include "Numerics/Half.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 using namespace mlir;
 using namespace tensorturbo;
@@ -52,6 +58,98 @@ std::optional<UnaryFunction> tile::unaryFunctionOf(Operation *op) {
   if (found == simpleFunctions().end())
     return std::nullopt;
   return UnaryFunction{name.drop_front(strlen("relay.")).str(), found->second};
+}
+
+using Binary = double (*)(double, double);
+
+static Binary binaryOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Binary>(op)
+      .Case([](relay::AddOp) { return [](double x, double y) { return x + y; }; })
+      .Case([](relay::SubtractOp) { return [](double x, double y) { return x - y; }; })
+      .Case([](relay::MultiplyOp) { return [](double x, double y) { return x * y; }; })
+      .Case([](relay::DivideOp) { return [](double x, double y) { return x / y; }; })
+      .Case(
+          [](relay::MaximumOp) { return [](double x, double y) { return x > y || std::isnan(x) ? x : y; }; })
+      .Case(
+          [](relay::MinimumOp) { return [](double x, double y) { return x < y || std::isnan(x) ? x : y; }; })
+      .Case([](relay::PowerOp) { return [](double x, double y) { return std::pow(x, y); }; })
+      .Default([](Operation *) -> Binary { return nullptr; });
+}
+
+/// Relu, clipping and their kind, and the functions with a table of their own.
+static std::function<double(double)> unaryOf(Operation *op, std::string &parameters) {
+  auto bounds = [](double low, double high) {
+    return [low, high](double x) { return std::isnan(x) ? x : std::min(std::max(x, low), high); };
+  };
+  if (isa<relay::ReluOp>(op))
+    return bounds(0, std::numeric_limits<double>::infinity());
+  if (isa<relay::CopyOp>(op))
+    return [](double x) { return x; };
+  if (auto clip = dyn_cast<relay::ClipOp>(op)) {
+    parameters = std::to_string(clip.getAMin()) + "_" + std::to_string(clip.getAMax());
+    return bounds(clip.getAMin(), clip.getAMax());
+  }
+  if (auto leaky = dyn_cast<relay::LeakyReluOp>(op)) {
+    double slope = leaky.getAlpha();
+    parameters = std::to_string(slope);
+    return [slope](double x) { return x < 0 ? x * slope : x; };
+  }
+  auto function = unaryFunctionOf(op);
+  return function ? function->evaluate : std::function<double(double)>();
+}
+
+std::optional<UnaryFunction> tile::unaryFunctionOf(ArrayRef<Operation *> region, Value x) {
+  /// One operator: its operands are earlier results (0: the element) or constants.
+  struct Step {
+    std::function<double(double)> unary;
+    Binary binary = nullptr;
+    std::array<int, 2> from = {-1, -1};
+    std::array<double, 2> constant = {0, 0};
+  };
+  std::vector<Step> steps;
+  llvm::DenseMap<Value, int> number;
+  number[x] = 0;
+  std::string name;
+  for (Operation *op : region) {
+    Step step;
+    name += (name.empty() ? "" : " ") + op->getName().stripDialect().str();
+    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+      if (i >= 2)
+        return std::nullopt;
+      auto known = number.find(operand);
+      if (known != number.end()) {
+        step.from[i] = known->second;
+        name += " $" + std::to_string(known->second);
+        continue;
+      }
+      auto constant = relay::constantOf(operand);
+      if (!constant || constant->elements() != 1)
+        return std::nullopt;
+      step.constant[i] = floatsOf(*constant)[0];
+      name += " " + llvm::formatv("{0:e9}", step.constant[i]).str();
+    }
+    step.binary = binaryOf(op);
+    std::string parameters;
+    if (!step.binary) {
+      step.unary = unaryOf(op, parameters);
+      if (!step.unary)
+        return std::nullopt;
+    }
+    name += parameters.empty() ? "" : " " + parameters;
+    number[op->getResult(0)] = static_cast<int>(steps.size()) + 1;
+    steps.push_back(std::move(step));
+  }
+  auto evaluate = [steps](double x) {
+    std::vector<double> values = {x};
+    for (const Step &s : steps) {
+      auto operand = [&](size_t i) {
+        return s.from[i] >= 0 ? values[static_cast<size_t>(s.from[i])] : s.constant[i];
+      };
+      values.push_back(s.binary ? s.binary(operand(0), operand(1)) : s.unary(operand(0)));
+    }
+    return values.back();
+  };
+  return UnaryFunction{name, evaluate};
 }
 
 /// Double to half with a single rounding: through a float that is rounded to odd, which keeps ties apart.

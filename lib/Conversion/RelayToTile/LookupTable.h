@@ -22,6 +22,9 @@ struct UnaryFunction {
 /// The function of a unary relay op on floats; nothing for other ops.
 std::optional<UnaryFunction> unaryFunctionOf(mlir::Operation *op);
 
+/// Operators that are a function of the element `x` together (relay::unaryRegionBehind) as one function.
+std::optional<UnaryFunction> unaryFunctionOf(mlir::ArrayRef<mlir::Operation *> region, mlir::Value x);
+
 /// The table as bytes, indexed by the bit pattern of the half.
 std::vector<uint8_t> lookupTable(const UnaryFunction &function);
 

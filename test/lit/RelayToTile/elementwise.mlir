@@ -109,3 +109,17 @@ func.func private @broadcast(%x: tensor<1x96xf16>) -> tensor<50x96xf16> attribut
   %0 = relay.broadcast_to %x {shape = array<i64: 50, 96>} : (tensor<1x96xf16>) -> tensor<50x96xf16>
   return %0 : tensor<50x96xf16>
 }
+
+// -----
+
+// x * sigmoid(x): one table.
+// CHECK-LABEL: func.func @npu_swish()
+// CHECK: tile.lookup
+// CHECK-NOT: tile.lookup
+// CHECK-NOT: tile.binary
+// CHECK: tile.store
+func.func private @swish(%x: tensor<64xf16>) -> tensor<64xf16> attributes {relay.primitive} {
+  %0 = relay.sigmoid %x : (tensor<64xf16>) -> tensor<64xf16>
+  %1 = relay.multiply %x, %0 : (tensor<64xf16>, tensor<64xf16>) -> tensor<64xf16>
+  return %1 : tensor<64xf16>
+}

@@ -109,3 +109,16 @@ func.func @from_end(%i: tensor<3xi64>, %k: tensor<3xi64>, %x: tensor<8x4xf32>) -
   %1 = relay.take %x, %v {axis = 0 : i64} : (tensor<8x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
   return %0, %1 : tensor<3x4xf32>, tensor<3x4xf32>
 }
+
+// The factor of attention's scores joins the product.
+// CHECK-LABEL: func.func @scores
+// CHECK: %[[P:.*]] = relay.nn.batch_matmul
+// CHECK-NEXT: %[[D:.*]] = relay.divide %[[P]]
+// CHECK-NEXT: relay.reshape %[[D]]
+func.func @scores(%q: tensor<6x5x4xf32>, %k: tensor<6x7x4xf32>) -> tensor<2x3x5x7xf32> {
+  %root = relay.constant dense<2.0> : tensor<f32>
+  %0 = relay.nn.batch_matmul %q, %k {transpose_b = true} : (tensor<6x5x4xf32>, tensor<6x7x4xf32>) -> tensor<6x5x7xf32>
+  %1 = relay.reshape %0 {newshape = array<i64: 2, 3, 5, 7>} : (tensor<6x5x7xf32>) -> tensor<2x3x5x7xf32>
+  %2 = relay.divide %1, %root : (tensor<2x3x5x7xf32>, tensor<f32>) -> tensor<2x3x5x7xf32>
+  return %2 : tensor<2x3x5x7xf32>
+}
