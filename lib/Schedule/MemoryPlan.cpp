@@ -1,4 +1,7 @@
 #include "Schedule/MemoryPlan.h"
+#include "Schedule/PlanSearch.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -130,6 +133,11 @@ MemoryPlan planMemory(const MemoryProblem &problem, const MemoryPlanOptions &opt
   Placer placer(problem);
   std::vector<uint32_t> order = orderBySize(problem.buffers);
   MemoryPlan best = placer.place(order);
+  if (best.peak > problem.capacity && options.exactSteps > 0) {
+    PlanSearchResult exact = searchPlan(problem, problem.capacity, options.exactSteps);
+    if (exact.outcome == PlanSearchResult::Found)
+      return std::move(exact.plan);
+  }
   const uint64_t unit = offsetUnit(problem);
   const uint64_t bound = roundedBound(problem, unit);
   auto goodEnough = [&] {
@@ -248,6 +256,32 @@ std::optional<MemoryProblem> MemoryProblem::fromJson(std::string_view text, Diag
       return refuse(where + ": first_use must not lie after last_use, got " + std::to_string(*first) +
                     " and " + std::to_string(*last));
     problem.buffers.push_back({name->str(), uint64_t(*bytes), uint64_t(*alignment), *first, *last});
+  }
+  return problem;
+}
+
+std::optional<MemoryProblem> MemoryProblem::fromCsv(std::string_view text, uint64_t capacity,
+                                                    Diagnostics &diags) {
+  constexpr int64_t most = int64_t(1) << 48;
+  MemoryProblem problem{"memory", capacity, {}};
+  llvm::SmallVector<llvm::StringRef> lines, fields;
+  llvm::StringRef(text.data(), text.size()).split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (auto [number, line] : llvm::enumerate(lines)) {
+    fields.clear();
+    line.trim().split(fields, ',');
+    if (number == 0)
+      continue;
+    int64_t lower = 0, upper = 0, size = 0;
+    bool good = fields.size() == 4 && !fields[1].getAsInteger(10, lower) &&
+                !fields[2].getAsInteger(10, upper) && !fields[3].getAsInteger(10, size) && lower < upper &&
+                lower > -most && upper < most && size >= 0 && size < most;
+    if (!good) {
+      diags.userError("memory problem: line " + std::to_string(number + 1) +
+                      " must be 'id,lower,upper,size' with lower < upper, got " +
+                      quoteForMessage(line.str()));
+      return std::nullopt;
+    }
+    problem.buffers.push_back({fields[0].str(), uint64_t(size), 1, lower, upper - 1});
   }
   return problem;
 }

@@ -31,6 +31,9 @@ struct MemoryProblem {
   std::string toJson() const;
   /// Nothing after user errors: not JSON, a missing field, a value out of range.
   static std::optional<MemoryProblem> fromJson(std::string_view text, Diagnostics &diags);
+  /// From MiniMalloc's format: a line "id,lower,upper,size" for each buffer, below a line with these words.
+  /// `upper` is the first step after the life. Nothing after user errors.
+  static std::optional<MemoryProblem> fromCsv(std::string_view text, uint64_t capacity, Diagnostics &diags);
 };
 
 struct MemoryPlan {
@@ -43,13 +46,16 @@ struct MemoryPlan {
 struct MemoryPlanOptions {
   /// Elementary placements (a buffer against a placed one) that the search may spend after the first plan.
   uint64_t maxSteps = 2'000'000;
+  /// Steps of the exact search (PlanSearch.h) for a plan within the capacity, if the first plan is above it:
+  /// up to a second and a half.
+  uint64_t exactSteps = 100'000'000;
   /// Do not search below the capacity.
   bool stopWhenFits = false;
 };
 
-/// Places the largest buffers first, then searches for a better order while the plan is above the lower
-/// bound. Depends on nothing but its arguments. The plan may need more than the capacity: checkMemoryPlan
-/// tells.
+/// Places the largest buffers first. If that is above the capacity, searches exactly for a plan that fits; if
+/// that finds none, or the plan is to be better, for a better order while it is above the lower bound.
+/// Depends on nothing but its arguments. The plan may need more than the capacity: checkMemoryPlan tells.
 MemoryPlan planMemory(const MemoryProblem &problem, const MemoryPlanOptions &options = {});
 
 /// Checks a plan independently of how it was made. Reports every buffer that does not fit (resource error

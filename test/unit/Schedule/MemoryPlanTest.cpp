@@ -119,7 +119,7 @@ TEST(MemoryPlan, StopsWhenItFits) {
     fits.stopWhenFits = true;
     EXPECT_EQ(planMemory(problem, fits).offsets, planMemory(problem, {0}).offsets) << "the level is large";
     problem.capacity = planMemory(problem).peak;
-    EXPECT_EQ(planMemory(problem, fits).peak, problem.capacity);
+    EXPECT_LE(planMemory(problem, fits).peak, problem.capacity);
   }
 }
 
