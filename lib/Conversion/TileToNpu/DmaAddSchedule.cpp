@@ -8,8 +8,7 @@
 //        load rows, in[image * 802816 + row * 64]          load 392, in[row * 64]
 //
 // A size that has become a constant leaves the loop with its CSR write (npu-csrw-elim). Loops of one turn go,
-// and those of at most one become a condition. Transfers by system DMA that follow each other directly become
-// a chain of descriptors with one start and one wait.
+// and those of at most one become a condition.
 #include "Conversion/TileToNpu/TileToNpu.h"
 #include "Conversion/TileToNpu/ValueBounds.h"
 #include "Dialect/Tile/Tile.h"
