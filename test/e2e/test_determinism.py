@@ -12,7 +12,7 @@ sys.path.insert(0, str(harness.ROOT / "benchmarks"))
 pytest.importorskip("onnx")
 import matrix  # noqa: E402
 
-#: Branches, depthwise layers, attention, and host code (the transformer's gather may be one).
+#: Branches, depthwise layers, attention.
 NETS = ["inception_v3", "mobilenet_v2", "transformer"]
 
 
@@ -28,7 +28,7 @@ def test_same_bytes(tmp_path, name, level):
     source, array = matrix.input_of(name, size, 3)
     shape = ["--shape", f"{source}={','.join(map(str, array.shape))}", "--level", level]
     found = set()
-    for run in range(3):
+    for run in range(2):
         # Another folder, another environment: neither may leave a trace. Addresses differ from run to run anyway.
         folder = tmp_path / f"run{run}"
         folder.mkdir()
@@ -38,7 +38,7 @@ def test_same_bytes(tmp_path, name, level):
         )
         assert result.returncode == 0, result.stderr
         found.add((digest(out), digest(text)))
-    assert len(found) == 1, "three compilations, different bytes"
+    assert len(found) == 1, "two compilations, different bytes"
 
 
 def test_limits_of_the_command(tmp_path):
@@ -48,6 +48,5 @@ def test_limits_of_the_command(tmp_path):
         [harness.tool(), "compile", model, "-q", "-o", tmp_path / "m.stcobj", "--shape", "image=16,3,224,224", "--level", 1], 120
     )
     assert not problem, text
-    # Half of the limit is left for machines that are busy.
     assert seconds <= matrix.COMPILE_SECONDS, seconds
     assert peak <= 2 * model.stat().st_size + (1 << 30), peak
