@@ -98,6 +98,20 @@ struct UnpackConvTranspose : mlir::OpRewritePattern<Conv2DTransposeOp> {
                     {ints(rewriter, "padding", {h.taps - 1, w.taps - 1, h.after, w.after}),
                      text(rewriter, "data_layout", "NHWC"), text(rewriter, "kernel_layout", "HWIO"),
                      text(rewriter, "out_dtype", op.getOutDtype())});
+    // A bias behind it is one of every phase.
+    Operation *last = op;
+    if (auto bias = op->hasOneUse() ? llvm::dyn_cast<BiasAddOp>(*op->user_begin()) : BiasAddOp())
+      if (auto values = floatsOf(bias.getBias());
+          v && values && bias.getData() == op.getResult() && normalizeAxis(bias.getAxis(), 4) == 3) {
+        std::vector<double> repeated;
+        for (int64_t phase = 0; phase < h.stride * w.stride; ++phase)
+          repeated.insert(repeated.end(), values->begin(), values->end());
+        loc = rewriter.getFusedLoc({op.getLoc(), bias.getLoc()});
+        Value vector = floatConstant(rewriter, loc, elementType(bias.getBias()), {channels}, repeated);
+        v = build(rewriter, loc, "nn.bias_add", {v, vector},
+                  rewriter.getNamedAttr("axis", rewriter.getI64IntegerAttr(3)));
+        last = bias;
+      }
     // [n h, w, rh, rw c] to [n h, rh, w, rw c]: the phases of the rows move in front of the columns.
     if (v)
       v = buildReshape(rewriter, loc, v, {in[0] * h.length, w.length, h.stride, w.stride * cout});
@@ -113,7 +127,7 @@ struct UnpackConvTranspose : mlir::OpRewritePattern<Conv2DTransposeOp> {
                   {ints(rewriter, "begin", before), ints(rewriter, "end", before + out[axis]),
                    ints(rewriter, "axes", axis)});
     }
-    return replace(rewriter, op, v);
+    return replace(rewriter, last, v);
   }
 };
 
@@ -277,6 +291,7 @@ struct Legalize : RelayPass<Legalize> {
                  TakeFromEnd, SinkReshape, UnpackAdaptivePool<AdaptiveAvgPool2DOp>,
                  UnpackAdaptivePool<AdaptiveMaxPool2DOp>>(&getContext());
     populateNormPatterns(patterns);
+    populateSplitPatterns(patterns);
     if (mlir::failed(applyPatterns(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

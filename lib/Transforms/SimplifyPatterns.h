@@ -10,6 +10,8 @@ void populateSimplifyPatterns(mlir::RewritePatternSet &patterns);
 void populateSinkPatterns(mlir::RewritePatternSet &patterns);
 /// Normalisation over the map by operators that the NPU has.
 void populateNormPatterns(mlir::RewritePatternSet &patterns);
+/// Convolutions of concatenated channels as sums.
+void populateSplitPatterns(mlir::RewritePatternSet &patterns);
 /// Discardable attributes (placement ...) of an operator for the one that replaces it.
 void copyDiscardable(Operation *from, Value to);
 

@@ -122,3 +122,32 @@ func.func @scores(%q: tensor<6x5x4xf32>, %k: tensor<6x7x4xf32>) -> tensor<2x3x5x
   %2 = relay.divide %1, %root : (tensor<2x3x5x7xf32>, tensor<f32>) -> tensor<2x3x5x7xf32>
   return %2 : tensor<2x3x5x7xf32>
 }
+
+// The bias behind a transposed convolution is added to every phase, in front of the data's way to its places.
+// CHECK-LABEL: func.func @transposed_bias
+// CHECK: %[[C:.*]] = relay.nn.conv2d
+// CHECK: %[[B:.*]] = relay.nn.bias_add %[[C]], %{{.*}} {axis = 3 : i64} : (tensor<{{.*}}x12xf32>, tensor<12xf32>)
+// CHECK-NOT: bias_add
+// CHECK: return
+func.func @transposed_bias(%x: tensor<1x4x4x2xf32>) -> tensor<1x8x8x3xf32> {
+  %w = relay.constant dense<0.5> : tensor<2x2x3x2xf32>
+  %b = relay.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+  %0 = relay.nn.conv2d_transpose %x, %w {channels = 3 : i64, data_layout = "NHWC", kernel_layout = "HWOI", kernel_size = array<i64: 2, 2>, strides = array<i64: 2, 2>} : (tensor<1x4x4x2xf32>, tensor<2x2x3x2xf32>) -> tensor<1x8x8x3xf32>
+  %1 = relay.nn.bias_add %0, %b {axis = 3 : i64} : (tensor<1x8x8x3xf32>, tensor<3xf32>) -> tensor<1x8x8x3xf32>
+  return %1 : tensor<1x8x8x3xf32>
+}
+
+// A convolution of concatenated channels: the sum of two, as its result is smaller than what is concatenated.
+// CHECK-LABEL: func.func @skip
+// CHECK-SAME: (%[[A:.*]]: tensor<1x4x4x1xf32>, %[[B:.*]]: tensor<1x4x4x2xf32>)
+// CHECK-DAG: %[[WA:.*]] = relay.constant dense<1.000000e+00> : tensor<1x1x1x2xf32>
+// CHECK-DAG: %[[WB:.*]] = relay.constant dense<{{.*}}2.000000e+00, 2.000000e+00], [3.000000e+00, 3.000000e+00]{{.*}}> : tensor<1x1x2x2xf32>
+// CHECK-DAG: %[[SB:.*]] = relay.nn.conv2d %[[B]], %[[WB]]
+// CHECK-DAG: %[[SA:.*]] = relay.nn.conv2d %[[A]], %[[WA]]
+// CHECK: relay.add %[[SA]], %[[SB]]
+func.func @skip(%a: tensor<1x4x4x1xf32>, %b: tensor<1x4x4x2xf32>) -> tensor<1x4x4x2xf32> {
+  %w = relay.constant dense<[[[[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]]]> : tensor<1x1x3x2xf32>
+  %0 = relay.concatenate %a, %b {axis = 3 : i64} : (tensor<1x4x4x1xf32>, tensor<1x4x4x2xf32>) -> tensor<1x4x4x3xf32>
+  %1 = relay.nn.conv2d %0, %w {data_layout = "NHWC", kernel_layout = "HWIO"} : (tensor<1x4x4x3xf32>, tensor<1x1x3x2xf32>) -> tensor<1x4x4x2xf32>
+  return %1 : tensor<1x4x4x2xf32>
+}
