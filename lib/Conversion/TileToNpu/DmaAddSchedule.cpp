@@ -9,6 +9,11 @@
 //
 // A size that has become a constant leaves the loop with its CSR write (npu-csrw-elim). Loops of one turn go,
 // and those of at most one become a condition.
+//
+// Copies by system DMA that follow each other directly become one chain of descriptors, with one start and
+// one wait. That saves the start-up time of all but the first:
+//
+//      dma weights; dma input           =>               dma_start (weights, input); dma_wait
 #include "Conversion/TileToNpu/TileToNpu.h"
 #include "Conversion/TileToNpu/ValueBounds.h"
 #include "Dialect/Tile/Tile.h"
@@ -140,6 +145,57 @@ private:
   bool changed = false;
 };
 
+/// Chains copies of dense bytes on the channel that copies on the spot.
+class TransferChain {
+public:
+  explicit TransferChain(int ncore) : bounds(ncore) {}
+
+  void run(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      auto dma = dyn_cast<DmaOp>(op);
+      if (dma && isDense(dma)) {
+        chain.push_back(dma);
+        if (chain.size() == longest)
+          merge();
+      } else if (!isMemoryEffectFree(&op) || op.getNumRegions() != 0) {
+        merge();
+      }
+    }
+    merge();
+  }
+
+private:
+  /// Descriptors of a channel; bytes that one descriptor copies; number of the channel in tile.dma_start.
+  static constexpr size_t longest = 16;
+  static constexpr int64_t mostBytes = 0x3FFFFF;
+  static constexpr uint32_t onTheSpot = 3;
+
+  bool isDense(DmaOp dma) {
+    Interval rows = bounds.of(dma.getRows()), bytes = bounds.of(dma.getRowBytes());
+    return rows.isSingle() && rows.low == 1 && bytes.low > 0 && bytes.high <= mostBytes;
+  }
+  void merge() {
+    if (chain.size() > 1) {
+      OpBuilder b(chain.back());
+      SmallVector<Value> to, from, bytes;
+      for (DmaOp dma : chain) {
+        to.push_back(dma.getDst());
+        from.push_back(dma.getSrc());
+        bytes.push_back(dma.getRowBytes());
+      }
+      Location loc = chain.back().getLoc();
+      DmaStartOp::create(b, loc, to, from, bytes, onTheSpot);
+      DmaWaitOp::create(b, loc, onTheSpot);
+      for (DmaOp dma : chain)
+        dma.erase();
+    }
+    chain.clear();
+  }
+
+  ValueBounds bounds;
+  SmallVector<DmaOp> chain;
+};
+
 class DmaAddSchedulePass : public PassWrapper<DmaAddSchedulePass, OperationPass<func::FuncOp>> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DmaAddSchedulePass)
@@ -155,6 +211,7 @@ public:
     constexpr int walks = 3;
     for (int i = 0; i < walks && Simplifier(getOperation(), ncore).run(); ++i) {
     }
+    getOperation().walk([&](Block *block) { TransferChain(ncore).run(*block); });
   }
 
 private:

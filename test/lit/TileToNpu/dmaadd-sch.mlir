@@ -81,3 +81,26 @@ func.func @turns(%to: !tile.ptr<L1>, %from: !tile.ptr<L1>) {
   }
   return
 }
+
+// Copies behind each other become a chain; rows with a stride and what stands in between end it.
+// CHECK-LABEL: func.func @chain
+// CHECK: tile.dma_start
+// CHECK-SAME: channel 3
+// CHECK-NEXT: tile.dma_wait channel 3
+// CHECK-NEXT: tile.dma
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.dma
+// CHECK-NOT: tile.dma
+// CHECK: return
+func.func @chain(%a: !tile.ptr<DDR>, %b: !tile.ptr<DDR>, %x: !tile.ptr<LLB>, %y: !tile.ptr<LLB>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c8 = arith.constant 8 : i32
+  %c64 = arith.constant 64 : i32
+  tile.dma %x, %a rows %c1 bytes %c64 stride %c0 : !tile.ptr<LLB>, !tile.ptr<DDR>
+  tile.dma %y, %b rows %c1 bytes %c8 stride %c0 : !tile.ptr<LLB>, !tile.ptr<DDR>
+  tile.dma %y, %b rows %c8 bytes %c8 stride %c64 : !tile.ptr<LLB>, !tile.ptr<DDR>
+  tile.barrier
+  tile.dma %x, %a rows %c1 bytes %c64 stride %c0 : !tile.ptr<LLB>, !tile.ptr<DDR>
+  return
+}
