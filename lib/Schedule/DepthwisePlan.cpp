@@ -19,8 +19,27 @@ static int64_t align(int64_t bytes) {
 static constexpr int64_t mostStride = 65534, mostExtent = 65535;
 static constexpr int64_t table = 131072;
 
+/// Larger weights of the dense convolutions take too long to arrive.
+static constexpr int64_t mostPairWeights = 320 * 1024;
+
+static int64_t pairWeights(const WindowShape &w) {
+  return (w.kernelHeight + 1) * (w.kernelWidth + 1) * w.channels * 128;
+}
+
+static bool pairsFit(const WindowShape &w, int64_t rows, int64_t epilogueBytes) {
+  int64_t in = align(std::min(w.inputRows(rows), w.height) * w.inputRowBytes());
+  int64_t plane = align(ceilDiv(rows, 2) * w.outputRowBytes()),
+          sum = align(ceilDiv(rows, 2) * w.outWidth * 64);
+  return 2 * in + 4 * plane + pairWeights(w) + 2 * w.channels + epilogueBytes + 4096 <=
+             int64_t(target::p920().l1().size) &&
+         2 * sum <= int64_t(target::p920().im().size) &&
+         std::min(w.inputRows(rows), w.height) * w.width <= mostExtent;
+}
+
 static bool fits(const WindowShape &w, const DepthwisePlan &plan, int64_t rows, int64_t residuals,
                  int64_t epilogueBytes) {
+  if (plan.pairs)
+    return rows % 2 == 0 && pairsFit(w, rows, epilogueBytes);
   int64_t inRows = std::min(w.inputRows(rows), w.height), matrix = w.channels - plan.vector;
   int64_t part = align(rows * w.outWidth * plan.vector * 2), tile = align(rows * w.outWidth * matrix * 2);
   int64_t l1 = epilogueBytes + 4096 + plan.matrixWeights(w) + 2 * align(inRows * w.width * matrix * 2) +
@@ -47,6 +66,20 @@ static TileCost tileCost(const WindowShape &w, const DepthwisePlan &plan, int64_
   auto u = [](int64_t v) { return static_cast<uint64_t>(v); };
   int64_t matrix = w.channels - plan.vector, taps = w.kernelHeight * w.kernelWidth;
   TileCost t;
+  double rate = std::min(cost.mteBytesPerCycle, cost.llbBytesPerCycle / ncore);
+  double inRows = double(std::min(w.inputRows(rows), w.height));
+  double bytes =
+      2.0 * double(w.channels) * (inRows * double(w.width) + double((1 + residuals) * rows * w.outWidth));
+  if (plan.pairs) {
+    int64_t pixels = ceilDiv(rows, 2) * (w.outWidth / 2), blocks = w.channels / 16;
+    int64_t terms = (w.kernelHeight + 1) * (w.kernelWidth + 1) * 16;
+    t.matrix = double(blocks) * cost.matmulCycles(u(pixels), 64, u(terms), false);
+    t.vector = double(4 * blocks) * cost.vectorCycles(u(pixels), 16) +
+               2.0 * double(std::max<int64_t>(steps - 1, 0)) *
+                   cost.vectorCycles(u(ceilDiv(rows, 2)), u(w.outWidth * w.channels));
+    t.moves = 3 * cost.mteFixed + bytes / rate;
+    return t;
+  }
   t.matrix = double(plan.blocks(w)) *
              cost.matmulCycles(u(rows * w.outWidth), u(plan.merged), u(taps * plan.merged), false);
   double passes = double(std::max<int64_t>(steps, 1));
@@ -58,10 +91,6 @@ static TileCost tileCost(const WindowShape &w, const DepthwisePlan &plan, int64_
   }
   if (matrix)
     t.vector += passes * cost.vectorCycles(u(rows), u(w.outWidth * matrix));
-  double rate = std::min(cost.mteBytesPerCycle, cost.llbBytesPerCycle / ncore);
-  double inRows = double(std::min(w.inputRows(rows), w.height));
-  double bytes =
-      2.0 * double(w.channels) * (inRows * double(w.width) + double((1 + residuals) * rows * w.outWidth));
   double transfers = double((plan.vector ? w.strideWidth + 1 + residuals : 0) + (matrix ? 2 + residuals : 0));
   t.moves = transfers * cost.mteFixed + bytes / rate;
   return t;
@@ -73,6 +102,8 @@ static double rowCycles(const WindowShape &w, const DepthwisePlan &plan, const t
   constexpr int64_t steps = 3;
   double best = 0;
   for (int64_t rows = 1; rows <= std::min<int64_t>(w.outHeight, 32); ++rows) {
+    if (plan.pairs && rows % 2)
+      continue;
     if (!fits(w, plan, rows, 1, 2 * table + 4 * w.outWidth * w.channels))
       break;
     double cycles = tileCost(w, plan, rows, 8, 0, steps, cost).overlapped() / double(rows);
@@ -128,12 +159,38 @@ std::optional<DepthwisePlan> schedule::planDepthwise(const WindowShape &w) {
   return entry->second;
 }
 
+bool schedule::pairsAreCheaper(const WindowShape &w) {
+  auto plan = planDepthwise(w);
+  int64_t right = w.outWidth + w.kernelWidth - 1 - w.left - w.width;
+  if (!plan || w.strideHeight != 1 || w.strideWidth != 1 || w.channels % 16 != 0 || w.outWidth % 2 != 0 ||
+      w.outHeight < 2 || right < 0 || right > w.kernelWidth || pairWeights(w) > mostPairWeights ||
+      2 * w.outputRowBytes() > mostStride)
+    return false;
+  DepthwisePlan pairs;
+  pairs.pairs = true;
+  double costs[2] = {0, 0};
+  for (const char *profile : {"base", "slow-vector"}) {
+    target::Costs cost = *target::p920().costs(profile);
+    DepthwisePlan alone;
+    alone.merged = w.channels % 16 == 0 ? 16 : 8;
+    double reference = rowCycles(w, alone, cost), other = rowCycles(w, pairs, cost);
+    if (reference == 0 || other == 0)
+      return false;
+    costs[0] += rowCycles(w, *plan, cost) / reference;
+    costs[1] += other / reference;
+  }
+  return costs[1] < costs[0];
+}
+
 int64_t schedule::depthwiseRows(const WindowShape &w, const DepthwisePlan &plan, const ChunkPlan &chunk,
                                 int ncore, int64_t residuals, int64_t steps, int64_t epilogueBytes) {
   static const target::Costs base = *target::p920().costs("base");
   int64_t rowsInChunk = chunk.rowsPerChunk ? chunk.rowsPerChunk : w.outHeight, best = 0;
   double least = 0;
-  for (int64_t rows = 1; rows <= rowsInChunk; ++rows) {
+  // Pairs of rows: one more than an odd number does no harm.
+  for (int64_t rows = 1; rows <= rowsInChunk + (plan.pairs ? 1 : 0); ++rows) {
+    if (plan.pairs && rows % 2)
+      continue;
     if (!fits(w, plan, rows, residuals, epilogueBytes))
       break;
     TileCost one = tileCost(w, plan, rows, ncore, residuals, steps, base);

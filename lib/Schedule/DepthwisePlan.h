@@ -11,6 +11,8 @@ struct DepthwisePlan {
   int64_t vector = 0;
   /// Channels of one dense convolution of the matrix engine, a divisor of the others.
   int64_t merged = 16;
+  /// The matrix engine makes 2 x 2 pixels at once; the vector engine only brings them to their places.
+  bool pairs = false;
 
   int64_t blocks(const WindowShape &w) const { return (w.channels - vector) / merged; }
   /// Bytes of the packed weights of either engine.
@@ -31,6 +33,9 @@ struct DepthwisePlan {
 /// Nothing if the layer does not fit L1 this way, or has strides that the vector
 /// engine cannot take.
 std::optional<DepthwisePlan> planDepthwise(const WindowShape &w);
+/// Whether 2 x 2 pixels at once cost less than that plan, by the same measure. Such a kernel reads no
+/// residuals.
+bool pairsAreCheaper(const WindowShape &w);
 
 /// Output rows of a tile for the plan; 0 if none fits. `steps` and `residuals` are the epilogue's,
 /// `epilogueBytes` what it needs in L1 besides.

@@ -426,6 +426,14 @@ ElementwiseChain ElementwiseChain::forColumns(int64_t first, int64_t count, int6
   return chain;
 }
 
+std::optional<std::pair<BinaryKind, std::vector<float>>> ElementwiseChain::takeLeadingVector() {
+  if (steps.empty() || steps.front().kind != Kind::Vector)
+    return std::nullopt;
+  std::pair<BinaryKind, std::vector<float>> leading(steps.front().op, std::move(steps.front().vector));
+  steps.erase(steps.begin());
+  return leading;
+}
+
 void ElementwiseChain::prepare(KernelBuilder &kb, ConstantPool &pool) {
   // One copy per table, however often it is used.
   std::map<std::string, Value> tables;

@@ -76,6 +76,8 @@ public:
   bool overwritesRepeated(size_t i) const;
   /// The same for rows in which `count` channels from `first` on are repeated for each of `pixels` pixels.
   ElementwiseChain forColumns(int64_t first, int64_t count, int64_t pixels) const;
+  /// Takes the first step off if it is one with a vector: its kind, and one value for each channel.
+  std::optional<std::pair<BinaryKind, std::vector<float>>> takeLeadingVector();
   /// Bytes of L1 that tables and vectors need.
   int64_t l1Bytes() const;
   bool empty() const { return steps.empty(); }

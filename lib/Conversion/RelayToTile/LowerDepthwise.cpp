@@ -13,6 +13,7 @@
 //
 // The split depends on the layer alone, so that every schedule gives the same bits. Products with zero
 // weights read neighbouring pixels: an infinite one spreads there.
+#include "Conversion/RelayToTile/DepthwisePairs.h"
 #include "Conversion/RelayToTile/Lowerings.h"
 #include "Conversion/RelayToTile/SpatialNest.h"
 #include "Dialect/Relay/Relay.h"
@@ -295,6 +296,35 @@ private:
 };
 } // namespace
 
+/// Four pixels at once on the matrix engine.
+static bool lowerPairs(relay::Conv2DOp op, const WindowShape &w, ElementwiseChain chain,
+                       const KernelSpec &spec, LoweringContext &context, std::string &why) {
+  int64_t steps = chain.size();
+  auto leading = chain.takeLeadingVector();
+  chain = chain.forColumns(0, w.channels, w.outWidth);
+  std::vector<uint8_t> rounded;
+  std::vector<uint8_t> packed = packPairs(halvesOf(*relay::constantOf(op.getWeight()), rounded), w,
+                                          leading ? leading->second : std::vector<float>());
+  auto weightBytes = static_cast<int64_t>(packed.size());
+  DepthwisePlan plan;
+  plan.pairs = true;
+  auto chunk = schedule::chooseChunk(w, stagingOf(spec, op.getData()), weightBytes + chain.l1Bytes());
+  int64_t rows =
+      chunk ? schedule::depthwiseRows(w, plan, *chunk, context.ncore, 0, steps, chain.l1Bytes()) : 0;
+  if (rows == 0) {
+    why = "two rows of the map do not fit " + std::string(chunk ? "L1" : "LLB");
+    return false;
+  }
+  KernelBuilder kb = builderFor(spec, context);
+  Value weights = kb.ddr(context.pool.add(std::move(packed), "weights"));
+  chain.prepare(kb, context.pool);
+  SpatialNest nest(kb, w, *chunk, inputPlace(kb, op.getData(), spec), outputPlace(kb, spec), {});
+  emitPairs(kb, w, rows, leading ? std::optional(leading->first) : std::nullopt, chain, nest, weights,
+            weightBytes);
+  kb.finish();
+  return true;
+}
+
 static bool lowerDepthwise(Operation *op, const KernelSpec &spec, LoweringContext &context,
                            std::string &why) {
   WindowShape w;
@@ -303,6 +333,8 @@ static bool lowerDepthwise(Operation *op, const KernelSpec &spec, LoweringContex
   if (!chain)
     return false;
   Value input = cast<relay::Conv2DOp>(op).getData();
+  if (chain->tensorCount() == 0 && schedule::pairsAreCheaper(w))
+    return lowerPairs(cast<relay::Conv2DOp>(op), w, std::move(*chain), spec, context, why);
   // Rows are flat: vectors are repeated for each pixel.
   ElementwiseChain vectorChain = chain->forColumns(0, plan.vector, w.outWidth);
   ElementwiseChain matrixChain = chain->forColumns(plan.vector, w.channels - plan.vector, w.outWidth);

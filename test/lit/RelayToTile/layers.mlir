@@ -78,3 +78,21 @@ func.func private @depthwise(%x: tensor<8x28x28x192xf16>) -> tensor<8x28x28x192x
   %0 = relay.nn.conv2d %x, %w {channels = 192 : i64, data_layout = "NHWC", groups = 192 : i64, kernel_layout = "HWIO", kernel_size = array<i64: 3, 3>, padding = array<i64: 1, 1, 1, 1>} : (tensor<8x28x28x192xf16>, tensor<3x3x1x192xf16>) -> tensor<8x28x28x192xf16>
   return %0 : tensor<8x28x28x192xf16>
 }
+
+// -----
+
+// Few channels: 2 x 2 pixels of 16 channels are the 64 output channels of a convolution with stride 2; the bias brings
+// each of the four to its place.
+// CHECK-LABEL: func.func @npu_pairs()
+// CHECK: tile.conv {{.*}} kernel_height = 4 : i32, kernel_width = 4 : i32, stride = 2 : i32
+// CHECK-COUNT-4: tile.binary_vector add columns
+// CHECK: tile.binary_scalar max
+// CHECK: tile.store
+func.func private @pairs(%x: tensor<8x56x56x64xf16>) -> tensor<8x56x56x64xf16> attributes {relay.primitive} {
+  %w = relay.constant dense<0.5> : tensor<3x3x1x64xf16>
+  %b = relay.constant dense<1.0> : tensor<64xf16>
+  %0 = relay.nn.conv2d %x, %w {channels = 64 : i64, data_layout = "NHWC", groups = 64 : i64, kernel_layout = "HWIO", kernel_size = array<i64: 3, 3>, padding = array<i64: 1, 1, 1, 1>} : (tensor<8x56x56x64xf16>, tensor<3x3x1x64xf16>) -> tensor<8x56x56x64xf16>
+  %1 = relay.nn.bias_add %0, %b {axis = 3 : i64} : (tensor<8x56x56x64xf16>, tensor<64xf16>) -> tensor<8x56x56x64xf16>
+  %2 = relay.nn.relu %1 : (tensor<8x56x56x64xf16>) -> tensor<8x56x56x64xf16>
+  return %2 : tensor<8x56x56x64xf16>
+}

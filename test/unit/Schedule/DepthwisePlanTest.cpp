@@ -67,4 +67,19 @@ TEST(DepthwisePlan, TilesFillTheCores) {
   EXPECT_EQ(depthwiseRows(w, *plan, chunk, 8, 0, 3, int64_t(tensorturbo::target::p920().l1().size)), 0);
 }
 
+TEST(DepthwisePlan, PairsForFewChannels) {
+  EXPECT_TRUE(pairsAreCheaper(layer(32, 112, 1)));
+  EXPECT_TRUE(pairsAreCheaper(layer(144, 56, 1)));
+  EXPECT_FALSE(pairsAreCheaper(layer(384, 14, 1))) << "weights of 2 KiB for each channel";
+  EXPECT_FALSE(pairsAreCheaper(layer(96, 112, 2)));
+  EXPECT_FALSE(pairsAreCheaper(layer(64, 7, 1))) << "an odd number of pixels in a row";
+  DepthwisePlan pairs;
+  pairs.pairs = true;
+  ChunkPlan chunk;
+  chunk.imagesPerChunk = 2;
+  int64_t rows = depthwiseRows(layer(144, 56, 1), pairs, chunk, 8, 0, 3, 0);
+  EXPECT_GT(rows, 0);
+  EXPECT_EQ(rows % 2, 0);
+}
+
 } // namespace
