@@ -33,14 +33,18 @@ namespace {
 //===-- stores over the back edge
 //------------------------------------------------------------------------===//
 
-/// True if `store` of one turn and `other` of the next one may touch the same bytes: offsets say nothing
-/// here.
-bool meetInAnyTurn(Operation *store, Operation *other, ValueBounds &bounds) {
+/// True if `store` of one turn and `other` of the next one may touch the same bytes.
+bool meetsTurnBefore(scf::ForOp loop, Operation *store, Operation *other, ValueBounds &bounds) {
   for (const Access &x : accessesOf(store, bounds))
-    for (const Access &y : accessesOf(other, bounds))
-      if ((x.isWrite || y.isWrite) && x.isShared == y.isShared &&
-          (!x.buffer || !y.buffer || x.buffer == y.buffer))
+    for (const Access &y : accessesOf(other, bounds)) {
+      if (!(x.isWrite || y.isWrite) || x.isShared != y.isShared)
+        continue;
+      bool apart =
+          x.buffer && y.buffer &&
+          (x.buffer != y.buffer || bounds.apartFromTurnBefore(loop, x.offset, x.bytes, y.offset, y.bytes));
+      if (!apart)
         return true;
+    }
   return false;
 }
 
@@ -102,7 +106,7 @@ private:
       if (isMemoryEffectFree(op))
         continue;
       if (llvm::is_contained(stores, op) ||
-          llvm::any_of(stores, [&](StoreOp store) { return meetInAnyTurn(store, op, bounds); }))
+          llvm::any_of(stores, [&](StoreOp store) { return meetsTurnBefore(loop, store, op, bounds); }))
         break;
       if (containsLoad(op))
         place = op->getNextNode();

@@ -124,6 +124,53 @@ std::pair<Value, int64_t> ValueBounds::valuePlusConstant(Value value) {
 bool ValueBounds::apart(Value x, int64_t xBytes, Value y, int64_t yBytes) {
   Linear distance = linear(y);
   accumulate(distance, linear(x), -1);
+  return apart(std::move(distance), xBytes, yBytes);
+}
+
+/// True if the value is 0 and 1 in turns: the number of the turn, modulo 2.
+static bool takesTurns(Value value, scf::ForOp loop) {
+  auto rest = value.getDefiningOp<arith::RemUIOp>();
+  if (!rest || constantOf(rest.getRhs()) != 2)
+    return false;
+  std::optional<int64_t> step = constantOf(loop.getStep());
+  Value turn = rest.getLhs();
+  int64_t divided = 1;
+  if (auto quotient = turn.getDefiningOp<arith::DivUIOp>()) {
+    auto by = constantOf(quotient.getRhs());
+    divided = by.value_or(0);
+    turn = quotient.getLhs();
+  }
+  if (auto minus = turn.getDefiningOp<arith::SubIOp>(); minus && minus.getRhs() == loop.getLowerBound())
+    turn = minus.getLhs();
+  else if (constantOf(loop.getLowerBound()) != 0)
+    return false;
+  return turn == loop.getInductionVar() && step && *step == divided;
+}
+
+bool ValueBounds::apartFromTurnBefore(scf::ForOp loop, Value x, int64_t xBytes, Value y, int64_t yBytes) {
+  std::optional<int64_t> step = constantOf(loop.getStep());
+  Linear before;
+  Linear now = linear(x);
+  before.constant = now.constant;
+  for (auto [value, multiple] : now.terms) {
+    if (value == loop.getInductionVar() && step) {
+      before.terms[value] += multiple;
+      before.constant -= multiple * *step;
+    } else if (takesTurns(value, loop)) {
+      before.terms[value] -= multiple;
+      before.constant += multiple;
+    } else if (loop.isDefinedOutsideOfLoop(value)) {
+      before.terms[value] += multiple;
+    } else if (multiple != 0) {
+      return false;
+    }
+  }
+  Linear distance = linear(y);
+  accumulate(distance, before, -1);
+  return apart(std::move(distance), xBytes, yBytes);
+}
+
+bool ValueBounds::apart(Linear distance, int64_t xBytes, int64_t yBytes) {
   // Values that cancel out say nothing.
   distance.terms.remove_if([](auto &term) { return term.second == 0; });
   auto apartAt = [&](Interval d) { return d.low >= xBytes || d.high <= -yBytes; };

@@ -1,5 +1,6 @@
 // What can be said about i32 values without running: bounds, and distances between two of them.
 #pragma once
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
@@ -30,6 +31,10 @@ public:
   Interval trips(mlir::Value lower, mlir::Value upper, mlir::Value step);
   /// True if [x + xShift, + xBytes) and [y + yShift, + yBytes) share no byte, whatever runs.
   bool apart(mlir::Value x, int64_t xBytes, mlir::Value y, int64_t yBytes);
+  /// The same for `x` as it was one turn of `loop` before `y`. Knows offsets that grow with the loop's
+  /// variable, and numbers of two slots that take turns.
+  bool apartFromTurnBefore(mlir::scf::ForOp loop, mlir::Value x, int64_t xBytes, mlir::Value y,
+                           int64_t yBytes);
 
 private:
   /// A sum of multiples of values that are not sums themselves.
@@ -38,6 +43,8 @@ private:
     llvm::SmallMapVector<mlir::Value, int64_t, 4> terms;
   };
   Linear linear(mlir::Value value, unsigned depth = 0);
+  /// True if [0, xBytes) and [distance, distance + yBytes) share no byte.
+  bool apart(Linear distance, int64_t xBytes, int64_t yBytes);
   Interval compute(mlir::Value value);
   Interval sum(const Linear &linear);
   int64_t highest(const Linear &linear, unsigned depth);

@@ -110,3 +110,66 @@ func.func @straight() {
   tile.store %o1, %y1 rows %c1 columns %c4096 stride %c0 : !tile.ptr<LLB>, !tile.ptr<L1>
   return
 }
+
+// Results in place of residuals, in two slots: the store of one turn and the load of the next touch different tiles.
+// CHECK-LABEL: func.func @in_place
+// CHECK: scf.for
+// CHECK: tile.load
+// CHECK: arith.cmpi ne
+// CHECK: scf.if
+// CHECK: tile.store
+// CHECK: tile.unary
+// CHECK-NOT: tile.store
+// CHECK: scf.yield
+// CHECK: tile.store
+// CHECK: return
+func.func @in_place() {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c2 = arith.constant 2 : i32
+  %c8 = arith.constant 8 : i32
+  %c128 = arith.constant 128 : i32
+  %c256 = arith.constant 256 : i32
+  %c1000 = arith.constant 1000 : i32
+  %out = tile.alloc "out" 256000 : !tile.buffer<LLB>
+  %tiles = tile.alloc "tiles" 512 : !tile.buffer<L1>
+  %core = tile.core_id
+  scf.for %i = %core to %c1000 step %c8 : i32 {
+    %since = arith.subi %i, %core : i32
+    %turn = arith.divui %since, %c8 : i32
+    %slot = arith.remui %turn, %c2 : i32
+    %from = arith.muli %slot, %c256 : i32
+    %at = arith.muli %i, %c256 : i32
+    %pout = tile.view %out[%at] : !tile.buffer<LLB> -> !tile.ptr<LLB>
+    %ptile = tile.view %tiles[%from] : !tile.buffer<L1> -> !tile.ptr<L1>
+    tile.load %ptile, %pout rows %c1 columns %c128 stride %c0 : !tile.ptr<L1>, !tile.ptr<LLB>
+    tile.unary copy %ptile, %ptile size(%c1, %c128) strides(%c0, %c0) : !tile.ptr<L1>, !tile.ptr<L1>
+    tile.store %pout, %ptile rows %c1 columns %c128 stride %c0 : !tile.ptr<LLB>, !tile.ptr<L1>
+  }
+  return
+}
+
+// The same with tiles that overlap by half: nothing moves.
+// CHECK-LABEL: func.func @overlapping
+// CHECK: scf.for
+// CHECK-NOT: scf.if
+// CHECK: return
+func.func @overlapping() {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c128 = arith.constant 128 : i32
+  %c1000 = arith.constant 1000 : i32
+  %out = tile.alloc "out" 256000 : !tile.buffer<LLB>
+  %in = tile.alloc "in" 512 : !tile.buffer<L1>
+  %result = tile.alloc "result" 512 : !tile.buffer<L1>
+  %pin = tile.view %in[%c0] : !tile.buffer<L1> -> !tile.ptr<L1>
+  %presult = tile.view %result[%c0] : !tile.buffer<L1> -> !tile.ptr<L1>
+  scf.for %i = %c0 to %c1000 step %c1 : i32 {
+    %at = arith.muli %i, %c128 : i32
+    %pout = tile.view %out[%at] : !tile.buffer<LLB> -> !tile.ptr<LLB>
+    tile.load %pin, %pout rows %c1 columns %c128 stride %c0 : !tile.ptr<L1>, !tile.ptr<LLB>
+    tile.unary copy %presult, %pin size(%c1, %c128) strides(%c0, %c0) : !tile.ptr<L1>, !tile.ptr<L1>
+    tile.store %pout, %presult rows %c1 columns %c128 stride %c0 : !tile.ptr<LLB>, !tile.ptr<L1>
+  }
+  return
+}
