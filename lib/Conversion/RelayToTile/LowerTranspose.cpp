@@ -2,7 +2,8 @@
 // that exchange two neighbouring groups: [a][b][c][d] -> [a][c][b][d] (NCHW to NHWC and back, matrices,
 // channel shuffle).
 //
-//   d > 1:  a row of c blocks of d elements is loaded densely and stored with the stride of b; or some rows are
+//   d > 1:  a row of c blocks of d elements is loaded densely and stored with the stride of b; or some rows
+//   are
 //           regrouped in L1, which takes fewer transfers.
 //   d == 1: tiles go through the matrix engine's transpose.
 #include "Conversion/RelayToTile/BatchNest.h"
