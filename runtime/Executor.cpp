@@ -1,6 +1,7 @@
 #include "runtime/Executor.h"
 #include "runtime/Convert.h"
 #include "runtime/HostLibrary.h"
+#include "simulator/AddressMap.h"
 #include <chrono>
 #include <cstring>
 
@@ -168,6 +169,7 @@ bool Executor::run(Diagnostics &diags) {
       return true;
     (segment.onHost ? stats.hostSeconds : stats.npuSeconds) += secondsSince(start);
   }
+  tellResults(meta.kernels.size(), 0);
   if (timer) {
     stats.report = timer->report(object, meta);
     stats.report->cores = stats.cores;
@@ -220,33 +222,48 @@ bool Executor::runHost(const RunSegment &segment, Diagnostics &diags) {
     machine->markWritten(segment.buffers[i], segment.bufferBytes[i]);
   for (size_t i = 0; i < meta.kernels.size(); ++i)
     if (meta.kernels[i].onHost && meta.kernels[i].symbol == segment.symbol)
-      finishKernel(i);
+      finishKernel({0, i, 0});
   return true;
 }
 
 /// Lets the machine tell when a kernel of the program is done.
 void Executor::watchKernels() {
   machine->setBreakpoints(breakpoints);
-  machine->setMemoryPlan(options.checks ? plannedCode(object, meta) : std::vector<sim::PlannedCode>());
-  if (!options.checks && !options.afterKernel)
+  if (options.checks) {
+    machine->setMemoryPlan(plannedCode(object, meta), plannedOperands(object));
+    machine->beginFresh();
+  }
+  if (!options.checks && !options.onResult)
     return;
   std::vector<uint32_t> barriers;
   for (const KernelEnd &end : kernelEnds)
     barriers.push_back(end.barrier);
-  machine->watchBarriers(std::move(barriers), [this](size_t i) {
-    finishKernel(kernelEnds[i].kernel);
-    return true;
-  });
+  machine->watchBarriers(std::move(barriers), [this](size_t i) { return finishKernel(kernelEnds[i]); });
+}
+
+/// Tells of the results that are complete behind part `part` of kernel `behind`, or of the whole run.
+void Executor::tellResults(size_t behind, int part) {
+  if (!options.onResult)
+    return;
+  for (size_t i = 0; i < meta.kernels.size(); ++i) {
+    const KernelInfo &kernel = meta.kernels[i];
+    for (const KernelBuffer &output : kernel.outputs) {
+      if (completeBehind(meta, i, output) != behind)
+        continue;
+      bool isLast = behind == meta.kernels.size() || part + 1 == meta.kernels[behind].parts;
+      if (output.buffer.address >= sim::ddrSize)
+        options.onResult(kernel, output, part);
+      else if (isLast)
+        options.onResult(kernel, output, kernel.parts - 1);
+    }
+  }
 }
 
 /// What nothing needs behind a kernel counts as never written from then on, so that a read of it is found.
-void Executor::finishKernel(size_t index) {
-  const KernelInfo &kernel = meta.kernels[index];
-  int part = partsDone[index]++;
-  if (options.afterKernel)
-    options.afterKernel(kernel, part);
-  if (options.checks)
-    markFreed(*machine, kernel, freed[index], part);
+std::string Executor::finishKernel(const KernelEnd &end) {
+  int part = partsDone[end.kernel]++;
+  tellResults(end.kernel, part);
+  return options.checks ? finishRun(*machine, meta, end, freed[end.kernel], part) : std::string();
 }
 
 const ProvenanceEntry *Executor::origin(uint32_t pc) const {

@@ -33,9 +33,11 @@ struct ExecutorOptions {
   bool timingOnly = false;
   /// Stop after this many instructions of all cores together, as a failure.
   std::optional<uint64_t> maxInstructions;
-  /// Called when a kernel or a host function is done with a part of the batch, 0 to parts - 1; its outputs
-  /// can be read with Executor::read then.
-  std::function<void(const KernelInfo &, int part)> afterKernel;
+  /// Called for each output of a kernel or a host function when it is complete, to be read with
+  /// Executor::read: in LLB, behind each part of the batch from 0 to the kernel's parts - 1, in DDR once, as
+  /// if behind the last part. That may be long after the kernel, whose results may be on their way while
+  /// others run.
+  std::function<void(const KernelInfo &, const KernelBuffer &output, int part)> onResult;
 };
 
 /// What the last run did.
@@ -94,7 +96,8 @@ private:
   void reportFailure(const sim::RunResult &result, Diagnostics &diags);
   void addCounters();
   void watchKernels();
-  void finishKernel(size_t index);
+  std::string finishKernel(const KernelEnd &end);
+  void tellResults(size_t behind, int part);
 
   ObjectFile object;
   Metadata meta;

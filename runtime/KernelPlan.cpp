@@ -1,6 +1,7 @@
 #include "runtime/KernelPlan.h"
 #include "simulator/AddressMap.h"
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <map>
 
@@ -46,7 +47,7 @@ std::vector<KernelEnd> findKernelEnds(const ObjectFile &object, const Metadata &
       uint32_t pc = s.address + static_cast<uint32_t>(at);
       auto kernel = kernelAt.find(calledBefore(s.bytes, s.address, pc));
       if (kernel != kernelAt.end())
-        ends.push_back({pc, kernel->second});
+        ends.push_back({pc, kernel->second, kernel->first});
     }
   }
   return ends;
@@ -64,6 +65,21 @@ std::vector<sim::PlannedCode> plannedCode(const ObjectFile &object, const Metada
     code.push_back(std::move(planned));
   }
   return code;
+}
+
+std::vector<sim::PlannedOperand> plannedOperands(const ObjectFile &object) {
+  std::vector<sim::PlannedOperand> operands;
+  std::string_view bytes = object.sectionText(section::operands);
+  for (size_t at = 0; at + sizeof(OperandBounds) <= bytes.size(); at += sizeof(OperandBounds)) {
+    OperandBounds b;
+    std::memcpy(&b, bytes.data() + at, sizeof b);
+    if (b.field > OperandBounds::executions || b.low > b.high)
+      continue;
+    if (b.field != OperandBounds::executions)
+      b.step = std::max(b.step, 1u);
+    operands.push_back({b.pc, b.field, b.core, b.low, b.high, b.step});
+  }
+  return operands;
 }
 
 static bool isInDdr(uint32_t address) {
@@ -85,6 +101,24 @@ static bool continues(const Metadata &meta, size_t i) {
   };
   return !k.onHost && k.nodes == before.nodes &&
          std::equal(k.outputs.begin(), k.outputs.end(), before.outputs.begin(), before.outputs.end(), same);
+}
+
+size_t completeBehind(const Metadata &meta, size_t index, const KernelBuffer &output) {
+  const Buffer &b = output.buffer;
+  auto meets = [&](const auto &other) {
+    return overlaps(b.address, b.bytes, other.buffer.address, other.buffer.bytes);
+  };
+  if (!isInDdr(b.address))
+    return index;
+  size_t last = index;
+  for (size_t i = index + 1; i < meta.kernels.size(); ++i) {
+    const KernelInfo &k = meta.kernels[i];
+    if (std::any_of(k.inputs.begin(), k.inputs.end(), meets))
+      last = i;
+    if (!continues(meta, i) && std::any_of(k.outputs.begin(), k.outputs.end(), meets))
+      return last;
+  }
+  return std::any_of(meta.outputs.begin(), meta.outputs.end(), meets) ? meta.kernels.size() : last;
 }
 
 /// Tensors in DDR, backwards: what is live behind a kernel is what the user or a later kernel still reads.
@@ -153,13 +187,42 @@ std::vector<FreedBuffers> freedBuffers(const Metadata &meta) {
   return freed;
 }
 
-void markFreed(sim::Machine &machine, const KernelInfo &kernel, const FreedBuffers &freed, int run) {
+/// A tensor made in the place of another one was written before, so that never-written memory says nothing.
+static std::string missingResult(const sim::Machine &machine, const KernelInfo &kernel, int run) {
+  for (const KernelBuffer &b : kernel.outputs) {
+    auto pieces = static_cast<uint32_t>(std::max(1, kernel.parts / b.parts));
+    uint32_t bytes = b.buffer.bytes / pieces;
+    uint32_t address = b.buffer.address + bytes * (static_cast<uint32_t>(run) % pieces);
+    if (auto missing = machine.firstNotFresh(address, bytes)) {
+      char text[128];
+      std::snprintf(text, sizeof text,
+                    "it has not written all of its result at 0x%08X: not the byte at 0x%08X",
+                    b.buffer.address, *missing);
+      return "kernel " + quoteForMessage(kernel.symbol) + " has ended, but " + text;
+    }
+  }
+  return {};
+}
+
+std::string finishRun(sim::Machine &machine, const Metadata &meta, const KernelEnd &end,
+                      const FreedBuffers &freed, int run) {
+  const KernelInfo &kernel = meta.kernels[end.kernel];
+  std::string problem;
+  if (!kernel.onHost) {
+    problem = machine.finishCode(end.code);
+    bool complete = end.kernel + 1 == meta.kernels.size() || !continues(meta, end.kernel + 1);
+    if (problem.empty() && complete)
+      problem = missingResult(machine, kernel, run);
+    if (complete)
+      machine.beginFresh();
+  }
   for (const FreedRange &r : freed)
     if ((run + 1) % r.runs == 0)
       machine.markUnwritten(r.address, r.bytes);
   // L1 and IM are each core's own, and no kernel leaves anything there for the next.
   if (!kernel.onHost)
     machine.forgetPrivate();
+  return problem;
 }
 
 } // namespace tensorturbo::runtime

@@ -11,8 +11,9 @@ namespace tensorturbo::runtime {
 /// it, is done.
 struct KernelEnd {
   uint32_t barrier = 0;
-  /// Index into Metadata::kernels.
+  /// Index into Metadata::kernels, and where its code begins.
   size_t kernel = 0;
+  uint32_t code = 0;
 };
 
 /// The ends of all NPU kernels that the metadata names. Empty for programs without them.
@@ -20,6 +21,14 @@ std::vector<KernelEnd> findKernelEnds(const ObjectFile &object, const Metadata &
 
 /// What each kernel's code may touch. Empty for programs whose object says nothing about it.
 std::vector<sim::PlannedCode> plannedCode(const ObjectFile &object, const Metadata &meta);
+
+/// What the program says about its operands. Entries that make no sense are left out.
+std::vector<sim::PlannedOperand> plannedOperands(const ObjectFile &object);
+
+/// The kernel behind which an output of kernel `index` is complete and still there. In LLB that is the kernel
+/// itself. What goes to DDR may be on its way for long: it is complete behind the last run of the last kernel
+/// that reads it, or (then the number of kernels) behind the whole run.
+size_t completeBehind(const Metadata &meta, size_t index, const KernelBuffer &output);
 
 /// Memory in DDR or LLB that is free each time that the kernel has run `runs` times.
 struct FreedRange {
@@ -30,7 +39,10 @@ struct FreedRange {
 using FreedBuffers = std::vector<FreedRange>;
 /// One list for each kernel.
 std::vector<FreedBuffers> freedBuffers(const Metadata &meta);
-/// Declares as never written what is free behind run `run` (from 0) of a kernel, and all of L1 and IM.
-void markFreed(sim::Machine &machine, const KernelInfo &kernel, const FreedBuffers &freed, int run);
+/// To be called behind run `run` (from 0) of a kernel: declares as never written what is free then, and all
+/// of L1 and IM. Empty, or what the kernel has left undone: it has executed an instruction less or more often
+/// than planned, or not written all of a result in LLB.
+std::string finishRun(sim::Machine &machine, const Metadata &meta, const KernelEnd &end,
+                      const FreedBuffers &freed, int run);
 
 } // namespace tensorturbo::runtime

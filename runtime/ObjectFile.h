@@ -18,11 +18,25 @@ inline constexpr const char *meta = ".tt.meta";
 inline constexpr const char *host = ".tt.host";
 inline constexpr const char *provenance = ".tt.provenance";
 inline constexpr const char *schedule = ".tt.schedule";
+inline constexpr const char *operands = ".tt.operands";
 inline constexpr const char *checksum = ".tt.checksum";
 /// Of a core dump: registers as JSON, and the bytes of the memories.
 inline constexpr const char *core = ".tt.core";
 inline constexpr const char *memory = ".tt.memory";
 } // namespace section
+
+/// Section .tt.operands is an array of these: whenever core `core` executes the instruction at `pc`, the
+/// register of its field `field` (0 rd, 1 rs1, 2 rs2; 3: the value that it stores) is one of `low`, low +
+/// step,
+/// ... `high`. Field 4: each run of its kernel executes the instructions of number `step`, all together,
+/// between `low` and `high` times.
+struct OperandBounds {
+  static constexpr uint16_t storedValue = 3, executions = 4, everyCore = 0xFFFF;
+  uint32_t pc = 0;
+  uint16_t field = 0, core = everyCore;
+  uint32_t low = 0, high = 0, step = 1;
+};
+static_assert(sizeof(OperandBounds) == 20);
 
 /// Bytes that a loader puts into the chip's memory.
 struct Segment {

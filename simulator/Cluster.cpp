@@ -95,6 +95,11 @@ Step Cluster::loadDevice(Hart &hart, uint32_t address, uint32_t &value) {
 Step Cluster::storeDevice(Hart &hart, uint32_t address, uint32_t value) {
   std::lock_guard lock(devices);
   hart.stores++;
+  if (hart.plan)
+    if (std::string text =
+            hart.plan->execute(hart.pc, hart.id, hart.executions, [&](uint32_t) { return value; });
+        !text.empty())
+      return hart.fail(text);
   if (address - hsyncBase < hsyncSize) {
     uint32_t group = (address - hsyncBase) / 4;
     if (uint32_t affected = (~value | ~barrier.mask(group)) & barrier.waitingCores();
@@ -115,6 +120,7 @@ Step Cluster::storeDevice(Hart &hart, uint32_t address, uint32_t value) {
               logStart(hart, i, channel);
               if (std::string text = planViolation(hart, i, channel); !text.empty())
                 return hart.fail(text);
+              dma[i].useDescriptors(channel);
             }
         if (hart.accesses && address - dmaBase[i] >= SystemDma::bufferOffset)
           hart.accesses->scalar(static_cast<SharedMemory>(Descriptors0 + i),
@@ -170,9 +176,12 @@ void Cluster::noteFreed(uint32_t address, size_t bytes) {
 /// All cores have met at `pc`. False if the run is to end.
 bool Cluster::tellMeeting(uint32_t pc, RunResult &result) const {
   auto found = std::find(watched.begin(), watched.end(), pc);
-  if (found == watched.end() || !met || met(static_cast<size_t>(found - watched.begin())))
+  if (found == watched.end() || !met)
     return true;
-  stopAt(result, RunStatus::Stopped, 0, pc, "stopped at the barrier at " + hexText(pc));
+  std::string problem = met(static_cast<size_t>(found - watched.begin()));
+  if (problem.empty())
+    return true;
+  stopAt(result, RunStatus::Fault, 0, pc, std::move(problem));
   return false;
 }
 
@@ -316,19 +325,31 @@ Cluster::Served Cluster::service(bool force, RunResult &result) {
     return Served::Failed;
   if (options.scheduleSeed && !force && random() % 4)
     return progress ? Served::Progress : Served::Nothing;
+  if (!runTransfers(force, progress, result))
+    return Served::Failed;
+  return progress ? Served::Progress : Served::Nothing;
+}
+
+bool Cluster::runTransfers(bool force, bool &progress, RunResult &result) {
   for (uint32_t i = 0; i < dma.size(); i++) {
     SystemDma &controller = dma[i];
     SystemDma::Failure failure;
     bool busy[2] = {controller.channelBusy(0), controller.channelBusy(1)};
     if (!controller.step(force, progress, failure)) {
       stopAt(result, RunStatus::Fault, failure.core, failure.pc, failure.message);
-      return Served::Failed;
+      return false;
     }
     for (uint32_t channel = 0; channel < 2; channel++)
       if (hazards && busy[channel] && !controller.channelBusy(channel))
         hazards->dmaDone(dmaActor(i, channel));
   }
-  return progress ? Served::Progress : Served::Nothing;
+  return true;
+}
+
+bool Cluster::freeBehindTransfer(const MemorySpan &span, size_t bytes) {
+  return std::any_of(dma.begin(), dma.end(), [&](SystemDma &controller) {
+    return controller.freeBehind(*span.region, span.offset, bytes);
+  });
 }
 
 /// As Hart::run, but stops in front of breakpoints: then the step is Fail without a message.

@@ -23,8 +23,12 @@ public:
 
   /// What Machine::watchBarriers and Machine::setBreakpoints say.
   std::vector<uint32_t> watched, breakpoints;
-  std::function<bool(size_t)> met;
-  void setMemoryPlan(std::vector<PlannedCode> code);
+  std::function<std::string(size_t)> met;
+  void setMemoryPlan(std::vector<PlannedCode> code, std::vector<PlannedOperand> operands);
+  std::string finishCode(uint32_t address);
+  bool freeBehindTransfer(const MemorySpan &span, size_t bytes);
+  /// Does the transfers that somebody asked about or that are old, or all. False if one failed.
+  bool runTransfers(bool force, bool &progress, RunResult &result);
   /// Whether on-chip memory was declared as freed during this run.
   bool freedOnChip = false;
   /// Remembers a freed range for messages.

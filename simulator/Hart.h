@@ -103,6 +103,8 @@ struct Hart : Core {
   AccessLog *accesses = nullptr;
   /// What the core's code may touch; null if nothing is planned.
   const MemoryPlan *plan = nullptr;
+  /// How often the instructions that the plan counts were executed since their code was last finished.
+  std::vector<uint32_t> executions;
   DeviceBus *bus = nullptr;
   CodeCache *code = nullptr;
   const CodePage *page = nullptr;

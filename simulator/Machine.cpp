@@ -71,7 +71,8 @@ void Machine::markUnwritten(uint32_t address, size_t bytes) {
   MemorySpan span = impl->memory.find(0, address, bytes);
   if (!span)
     return;
-  span.region->markUnwritten(span.offset, bytes);
+  if (!impl->cluster->freeBehindTransfer(span, bytes))
+    span.region->markUnwritten(span.offset, bytes);
   impl->cluster->noteFreed(address, bytes);
 }
 
@@ -82,13 +83,28 @@ void Machine::forgetPrivate() {
   impl->cluster->freedOnChip = true;
 }
 
-void Machine::watchBarriers(std::vector<uint32_t> barriers, std::function<bool(size_t)> met) {
+void Machine::beginFresh() {
+  impl->memory.llb.beginFresh();
+}
+
+std::optional<uint32_t> Machine::firstNotFresh(uint32_t address, size_t bytes) const {
+  MemoryRegion &llb = impl->memory.llb;
+  MemorySpan span = impl->memory.findShared(address, bytes);
+  auto offset = span.region == &llb ? llb.firstNotFresh(span.offset, bytes) : std::nullopt;
+  return offset ? std::optional(llb.base() + *offset) : std::nullopt;
+}
+
+void Machine::watchBarriers(std::vector<uint32_t> barriers, std::function<std::string(size_t)> met) {
   impl->cluster->watched = std::move(barriers);
   impl->cluster->met = std::move(met);
 }
 
-void Machine::setMemoryPlan(std::vector<PlannedCode> code) {
-  impl->cluster->setMemoryPlan(std::move(code));
+void Machine::setMemoryPlan(std::vector<PlannedCode> code, std::vector<PlannedOperand> operands) {
+  impl->cluster->setMemoryPlan(std::move(code), std::move(operands));
+}
+
+std::string Machine::finishCode(uint32_t address) {
+  return impl->cluster->finishCode(address);
 }
 
 void Machine::setBreakpoints(std::vector<uint32_t> addresses) {

@@ -51,7 +51,7 @@ enum class RunStatus {
   Fault,    ///< a check failed, or the chip's behaviour is undefined there
   Deadlock, ///< no core can go on
   Limit,    ///< maxInstructions reached
-  Stopped   ///< a breakpoint, or whoever watches barriers asked for it
+  Stopped   ///< a breakpoint
 };
 
 /// A trap that a core took: where, and what.
@@ -97,6 +97,16 @@ struct PlannedCode {
   std::vector<Buffer> buffers;
 };
 
+/// What an instruction's operand must be: on core `core` (0xFFFF: on all) the register of field `field` (0
+/// rd, 1 rs1, 2 rs2; 3: the value that a store to a device stores) is one of `low`, low + step, ... `high`.
+/// Field 4: a run of the code executes the instructions of number `step`, all together, between `low` and
+/// `high` times.
+struct PlannedOperand {
+  uint32_t pc = 0;
+  uint16_t field = 0, core = 0xFFFF;
+  uint32_t low = 0, high = 0, step = 1;
+};
+
 /// What a single instruction or scalar access did (test access).
 struct StepResult {
   enum Kind {
@@ -132,7 +142,8 @@ public:
   uint8_t *ddr(uint32_t address, size_t bytes);
   /// Declares memory (of core 0's view) as written, for data that the host stored through ddr().
   void markWritten(uint32_t address, size_t bytes);
-  /// Declares memory as never written: a freed buffer. Its contents stay.
+  /// Declares memory as never written: a freed buffer. Its contents stay. If a transfer still reads it, it is
+  /// freed behind that.
   void markUnwritten(uint32_t address, size_t bytes);
   bool isWritten(uint32_t core, uint32_t address, size_t bytes) const;
 
@@ -145,12 +156,21 @@ public:
   /// stay.
   void forgetPrivate();
 
+  /// From now on, firstNotFresh() tells the first byte of a range in LLB that was not written since the last
+  /// call. Nothing if all were, if the range is not in LLB or if beginFresh() was never called.
+  void beginFresh();
+  std::optional<uint32_t> firstNotFresh(uint32_t address, size_t bytes) const;
+
   /// Calls met(i) each time that all cores have met at the barrier instruction at barriers[i], between two
-  /// turns: memory may be looked at and marked. False ends the run with RunStatus::Stopped.
-  void watchBarriers(std::vector<uint32_t> barriers, std::function<bool(size_t)> met);
+  /// turns: memory may be looked at and marked. If it returns a text, the run ends with it as a fault.
+  void watchBarriers(std::vector<uint32_t> barriers, std::function<std::string(size_t)> met);
   /// With checks, a tensor instruction or a transfer of this code that touches memory other than inside one
-  /// of its buffers ends the run.
-  void setMemoryPlan(std::vector<PlannedCode> code);
+  /// of its buffers ends the run; an operand that is not as planned; a transfer of this code whose descriptor
+  /// was not written anew since the last transfer that used it.
+  void setMemoryPlan(std::vector<PlannedCode> code, std::vector<PlannedOperand> operands = {});
+  /// All cores have finished a run of the planned code that begins at `address`. Empty, or which instruction
+  /// was executed less or more often than planned.
+  std::string finishCode(uint32_t address);
   /// A run ends with RunStatus::Stopped when a core is about to execute an instruction at one of these
   /// addresses. Runs with breakpoints are slower.
   void setBreakpoints(std::vector<uint32_t> addresses);

@@ -55,8 +55,15 @@ void MemoryRegion::reset(std::optional<uint16_t> pattern) {
     std::memcpy(contents.data() + i, &*pattern, 2);
 }
 
-void MemoryRegion::setBits(uint32_t offset, size_t bytes, bool value) {
-  uint8_t *bits = written.data();
+bool MemoryRegion::beginFresh() {
+  if (!fresh.size())
+    return fresh.reserve(contents.size() / 8);
+  fresh.clear();
+  return true;
+}
+
+void MemoryRegion::setBits(const SparseBytes &of, uint32_t offset, size_t bytes, bool value) {
+  uint8_t *bits = of.data();
   size_t begin = offset, end = begin + bytes;
   auto apply = [&](size_t byte, unsigned mask) {
     if (value)
@@ -76,8 +83,10 @@ void MemoryRegion::setBits(uint32_t offset, size_t bytes, bool value) {
     apply(lastFull, (1u << (end & 7)) - 1);
 }
 
-std::optional<uint32_t> MemoryRegion::firstUnwritten(uint32_t offset, size_t bytes) const {
-  const uint8_t *bits = written.data();
+std::optional<uint32_t> MemoryRegion::firstClear(const SparseBytes &of, uint32_t offset, size_t bytes) {
+  const uint8_t *bits = of.data();
+  if (!bits)
+    return std::nullopt;
   size_t at = offset, end = at + bytes;
   auto isSet = [&](size_t i) { return bits[i / 8] >> (i & 7) & 1; };
   for (; at < end && (at & 63); at++)

@@ -44,20 +44,35 @@ public:
   /// Bit i & 7 of byte i / 8 belongs to byte i of the memory.
   uint8_t *writtenBits() const { return written.data(); }
 
-  void markWritten(uint32_t offset, size_t bytes) { setBits(offset, bytes, true); }
-  void markUnwritten(uint32_t offset, size_t bytes) { setBits(offset, bytes, false); }
+  void markWritten(uint32_t offset, size_t bytes) {
+    setBits(written, offset, bytes, true);
+    if (fresh.size())
+      setBits(fresh, offset, bytes, true);
+  }
+  void markUnwritten(uint32_t offset, size_t bytes) { setBits(written, offset, bytes, false); }
   /// Offset of the first byte of the range that was never written.
-  std::optional<uint32_t> firstUnwritten(uint32_t offset, size_t bytes) const;
+  std::optional<uint32_t> firstUnwritten(uint32_t offset, size_t bytes) const {
+    return firstClear(written, offset, bytes);
+  }
+  /// From now on, remembers which bytes are written after the last call.
+  bool beginFresh();
+  /// Offset of the first byte of the range that was not written since then.
+  std::optional<uint32_t> firstNotFresh(uint32_t offset, size_t bytes) const {
+    return firstClear(fresh, offset, bytes);
+  }
   /// Contents zero (or `pattern` repeated), nothing written.
   void reset(std::optional<uint16_t> pattern);
   /// Nothing written; the contents stay.
   void forget() { written.clear(); }
 
 private:
-  void setBits(uint32_t offset, size_t bytes, bool value);
+  static void setBits(const SparseBytes &of, uint32_t offset, size_t bytes, bool value);
+  static std::optional<uint32_t> firstClear(const SparseBytes &of, uint32_t offset, size_t bytes);
   uint32_t baseAddress = 0;
   SparseBytes contents;
   SparseBytes written;
+  /// Empty unless asked for.
+  SparseBytes fresh;
 };
 
 /// A range that lies wholly inside one region.

@@ -34,6 +34,7 @@ void SystemDma::reset() {
   control = completion = interruptEnable = upper = 0;
   channels = {};
   buffer.fill(0);
+  unused.reset();
 }
 
 std::string SystemDma::name(uint32_t index) const {
@@ -93,6 +94,7 @@ SystemDma::Access SystemDma::store(uint32_t offset, uint32_t value, uint32_t cor
                                    std::string &message) {
   if (offset >= bufferOffset) {
     buffer[(offset - bufferOffset) / 4] = value;
+    unused.set((offset - bufferOffset) / 4);
     return Access::Done;
   }
   switch (offset) {
@@ -169,6 +171,29 @@ std::vector<SystemDma::Copy> SystemDma::planned(uint32_t index) {
   return copies;
 }
 
+template <class Visit> void SystemDma::visitWords(uint32_t index, Visit visit) const {
+  Descriptor d;
+  int count = 0;
+  for (uint32_t at = channels[index].first; at && count < descriptorsPerStep && readDescriptor(at, d);
+       at = d.next, count++)
+    for (uint32_t word = 0; word < descriptorBytes / 4; word++)
+      if (d.isBlock() || (word != 3 && word != 4)) // rows, widths and strides
+        visit((at - base - bufferOffset) / 4 + word);
+}
+
+std::optional<uint32_t> SystemDma::staleWord(uint32_t index) const {
+  std::optional<uint32_t> stale;
+  visitWords(index, [&](uint32_t word) {
+    if (!unused[word] && !stale)
+      stale = base + bufferOffset + 4 * word;
+  });
+  return stale;
+}
+
+void SystemDma::useDescriptors(uint32_t index) {
+  visitWords(index, [&](uint32_t word) { unused.reset(word); });
+}
+
 bool SystemDma::start(uint32_t index, uint32_t core, uint32_t pc, std::string &message) {
   Channel &c = channels[index];
   bool wasBusy = c.busy;
@@ -187,18 +212,18 @@ bool SystemDma::start(uint32_t index, uint32_t core, uint32_t pc, std::string &m
   c.age = 0;
   c.at = c.first;
   c.destinations.clear();
+  c.sources.clear();
   // Until the copy the destinations count as never written, unless the chain itself still has to read them.
-  std::vector<Range> sources;
   for (const Copy &copy : planned(index)) {
     const MemorySpan &from = copy.from, &to = copy.to;
     if (from)
-      sources.push_back({from.region, from.offset, from.offset + copy.sourceBytes()});
+      c.sources.push_back({from.region, from.offset, from.offset + copy.sourceBytes()});
     if (!to)
       continue; // reported when the chain gets there
     Range range{to.region, to.offset, to.offset + copy.bytes()};
     c.destinations.push_back(range);
     bool isSource = false;
-    for (const Range &source : sources)
+    for (const Range &source : c.sources)
       isSource = isSource || source.overlaps(range);
     if (checks && !isSource)
       to.region->markUnwritten(to.offset, copy.bytes());
@@ -270,6 +295,9 @@ bool SystemDma::runChain(uint32_t index, std::string &message) {
     return true;
   c.busy = false;
   completion |= completionBit(index);
+  for (const Range &range : c.freed)
+    range.region->markUnwritten(static_cast<uint32_t>(range.begin), range.end - range.begin);
+  c.freed.clear();
   return true;
 }
 
@@ -288,12 +316,23 @@ bool SystemDma::step(bool force, bool &progress, Failure &failure) {
   return true;
 }
 
+bool SystemDma::freeBehind(MemoryRegion &region, uint32_t offset, uint64_t bytes) {
+  Range freed{&region, offset, offset + bytes};
+  for (Channel &c : channels)
+    if (c.busy)
+      for (const Range &range : c.sources)
+        if (range.overlaps(freed)) {
+          c.freed.push_back(freed);
+          return true;
+        }
+  return false;
+}
+
 std::string SystemDma::pendingWriter(const MemoryRegion &region, uint32_t offset) const {
-  Range byte{&region, offset, uint64_t(offset) + 1};
   for (uint32_t i = 0; i < 2; i++)
     if (channels[i].busy)
       for (const Range &range : channels[i].destinations)
-        if (range.overlaps(byte))
+        if (range.region == &region && range.begin <= offset && offset < range.end)
           return name(i);
   return {};
 }

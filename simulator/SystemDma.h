@@ -6,6 +6,7 @@
 #include "simulator/Memory.h"
 #include "simulator/timing/Recorder.h"
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -43,6 +44,10 @@ public:
   };
   /// What the chain of a channel would copy as its descriptors are now; at most some thousand copies.
   std::vector<Copy> planned(uint32_t index);
+  /// The first word of a channel's chain that was not written since it was last used, by its address.
+  std::optional<uint32_t> staleWord(uint32_t index) const;
+  /// Its words count as used from now on.
+  void useDescriptors(uint32_t index);
   /// A transfer that cannot be done, and the instruction that started it.
   struct Failure {
     uint32_t core = 0, pc = 0;
@@ -52,6 +57,8 @@ public:
   /// failed. `progress` is set if anything was done.
   bool step(bool force, bool &progress, Failure &failure);
 
+  /// If a transfer under way reads from the range, it counts as never written when that is done: then true.
+  bool freeBehind(MemoryRegion &region, uint32_t offset, uint64_t bytes);
   /// If a transfer under way will write this byte: who started it, else "".
   std::string pendingWriter(const MemoryRegion &region, uint32_t offset) const;
 
@@ -65,7 +72,7 @@ private:
     uint32_t stride() const;
   };
   struct Range {
-    const MemoryRegion *region;
+    MemoryRegion *region;
     uint64_t begin, end;
     bool overlaps(const Range &other) const {
       return region == other.region && begin < other.end && other.begin < end;
@@ -76,13 +83,17 @@ private:
     bool busy = false, asked = false;
     uint32_t at = 0; ///< address of the next descriptor, 0 at the end
     uint32_t age = 0, core = 0, pc = 0;
-    std::vector<Range> destinations;
+    std::vector<Range> destinations, sources;
+    /// What is to count as never written when the channel has read it.
+    std::vector<Range> freed;
   };
 
   bool start(uint32_t index, uint32_t core, uint32_t pc, std::string &message);
   bool runChain(uint32_t index, std::string &message);
   bool copy(uint32_t index, const Descriptor &d, std::string &message);
   bool readDescriptor(uint32_t address, Descriptor &d) const;
+  /// Calls visit(word of the buffer) for all that the channel's chain depends on.
+  template <class Visit> void visitWords(uint32_t index, Visit visit) const;
   MemorySpan resolve(uint32_t address, uint64_t bytes, uint32_t upperByte);
   uint32_t upperByte(uint32_t index, bool destination) const {
     return upper >> (16 * index + 8 * destination) & 0xFF;
@@ -96,6 +107,8 @@ private:
   uint32_t control = 0, completion = 0, interruptEnable = 0, upper = 0;
   std::array<Channel, 2> channels;
   std::array<uint32_t, 1024> buffer{};
+  /// Words of the buffer that no started chain has used since they were written.
+  std::bitset<1024> unused;
 };
 
 } // namespace tensorturbo::sim

@@ -134,6 +134,25 @@ std::pair<uint32_t, int32_t> StraightRun::memoryOperand(Value address) {
   return {intRegister(address), 0};
 }
 
+void StraightRun::noteBounds(Operation *op, size_t from, uint16_t field) {
+  auto attribute = op->getAttrOfType<DenseI32ArrayAttr>("npu.bounds");
+  if (!attribute)
+    return;
+  ArrayRef<int32_t> list = attribute;
+  size_t stride = 3 * (op->getNumOperands() + 1), cores = list.size() / stride;
+  bool same = true;
+  for (size_t core = 1; core < cores; ++core)
+    same &= list.slice(3 * from, 3) == list.slice(core * stride + 3 * from, 3);
+  for (size_t core = 0; core < (same ? 1 : cores); ++core) {
+    ArrayRef<int32_t> known = list.slice(core * stride + 3 * from, 3);
+    if (known[0] <= known[1])
+      notes.push_back({words.size(),
+                       {0, field, same ? runtime::OperandBounds::everyCore : static_cast<uint16_t>(core),
+                        static_cast<uint32_t>(known[0]), static_cast<uint32_t>(known[1]),
+                        static_cast<uint32_t>(known[2])}});
+  }
+}
+
 void StraightRun::encodeInstruction(npu::Instruction insn) {
   auto reg = [&](Value v) { return v.getType().isF32() ? floatRegister(v) : intRegister(v); };
   SmallVector<uint32_t, 3> registers;
@@ -142,8 +161,12 @@ void StraightRun::encodeInstruction(npu::Instruction insn) {
     registers.push_back(floatInputRegisters[0]);
   else if (isa<npu::FshwOp>(insn))
     registers.push_back(0);
+  size_t firstField = registers.size();
   for (Value operand : insn->getOperands())
     registers.push_back(reg(operand));
+  for (unsigned i = 0; i < insn->getNumOperands(); ++i)
+    noteBounds(insn, i, static_cast<uint16_t>(firstField + i));
+  noteBounds(insn, insn->getNumOperands(), runtime::OperandBounds::executions);
   registers.resize(3, 0);
   const target::Instruction *row = target::p920().find(insn.instructionName().str());
   emit(target::Target::encode(*row, registers[0], registers[1], registers[2], insn.dmBit(), insn.dmcBit()));
@@ -162,6 +185,8 @@ void StraightRun::encode(Operation *op) {
   if (auto store = dyn_cast<npu::Store32Op>(op)) {
     uint32_t value = intRegister(store.getValue());
     auto [base, offset] = memoryOperand(store.getAddress());
+    noteBounds(op, store.getValueMutable().getOperandNumber(), runtime::OperandBounds::storedValue);
+    noteBounds(op, op->getNumOperands(), runtime::OperandBounds::executions);
     return emit(rv::sw(value, base, offset));
   }
   if (auto load = dyn_cast<npu::Load32Op>(op)) {
@@ -183,6 +208,19 @@ void StraightRun::flush() {
     return;
   std::string text, constraints;
   llvm::raw_string_ostream asmText(text), list(constraints);
+  if (!notes.empty()) {
+    // LLVM guesses the size of the code from the number of lines.
+    asmText << ".pushsection " << runtime::section::operands << ",\"\",@progbits\n.4byte ";
+    llvm::interleave(
+        notes, asmText,
+        [&](const Note &n) {
+          const runtime::OperandBounds &b = n.bounds;
+          asmText << "1f+" << 4 * n.word << ',' << (b.field | uint32_t(b.core) << 16) << ',' << b.low << ','
+                  << b.high << ',' << b.step;
+        },
+        ",");
+    asmText << "\n.popsection\n1:\n";
+  }
   for (uint32_t word : words)
     asmText << ".4byte " << word << '\n';
   if (result)

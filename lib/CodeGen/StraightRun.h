@@ -2,6 +2,7 @@
 // needs 0.1 ms for every inline asm but only a microsecond for a word in it.
 #pragma once
 #include "Dialect/Npu/Npu.h"
+#include "runtime/ObjectFile.h"
 #include "llvm/ADT/MapVector.h"
 #include <array>
 
@@ -35,6 +36,9 @@ private:
   std::pair<uint32_t, int32_t> memoryOperand(mlir::Value address);
   Scratch &victim(llvm::MutableArrayRef<Scratch> pool);
   void emit(uint32_t word) { words.push_back(word); }
+  /// Notes the bounds of operand `from` of `op`, or behind the last one of its executions, for field `field`
+  /// of the next word.
+  void noteBounds(mlir::Operation *op, size_t from, uint16_t field);
   void encodeInstruction(npu::Instruction insn);
   void encode(mlir::Operation *op);
 
@@ -42,6 +46,12 @@ private:
   llvm::SmallVector<uint32_t> words;
   llvm::SmallMapVector<mlir::Value, uint32_t, 16> intInputs, floatInputs;
   mlir::Value result;
+  /// For section .tt.operands.
+  struct Note {
+    size_t word;
+    runtime::OperandBounds bounds;
+  };
+  llvm::SmallVector<Note> notes;
   uint64_t clock = 0;
   // t0-t6 and ft0-ft7: a call may clobber them anyway.
   std::array<Scratch, 7> ints = {{{5, false, 0, 0},

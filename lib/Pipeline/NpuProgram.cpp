@@ -4,6 +4,7 @@
 #include "Conversion/RelayToTile/RelayToTile.h"
 #include "Conversion/TileToNpu/TileToNpu.h"
 #include "Pipeline/LlbPlacement.h"
+#include "Pipeline/OperandBounds.h"
 #include "Pipeline/PassRunner.h"
 #include "Pipeline/StagePlanning.h"
 #include "Target/Target.h"
@@ -233,6 +234,7 @@ std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp
     runner.addToFunctions(tile::createCsrwEliminationPass());
   if (!runner.run("lower"))
     return std::nullopt;
+  noteOperandBounds(tileModule, result.onChip, options.ncore);
 
   if (!options.dumpFile.empty()) {
     auto text = codegen::printCpp(tileModule, segments, diags);

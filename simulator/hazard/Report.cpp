@@ -31,16 +31,35 @@ void Cluster::logStart(Hart &hart, uint32_t controller, uint32_t channel) {
   }
 }
 
-void Cluster::setMemoryPlan(std::vector<PlannedCode> code) {
-  plan = code.empty() ? nullptr : std::make_unique<MemoryPlan>(std::move(code));
-  for (Hart &hart : harts)
+void Cluster::setMemoryPlan(std::vector<PlannedCode> code, std::vector<PlannedOperand> operands) {
+  plan = code.empty() && operands.empty()
+             ? nullptr
+             : std::make_unique<MemoryPlan>(std::move(code), std::move(operands));
+  for (Hart &hart : harts) {
     hart.plan = plan.get();
+    hart.executions.assign(plan ? plan->counters() : 0, 0);
+  }
+}
+
+std::string Cluster::finishCode(uint32_t address) {
+  std::string problem;
+  for (Hart &hart : harts)
+    if (plan)
+      plan->finishCode(address, hart.id, hart.executions, [&](uint32_t pc, const std::string &text) {
+        if (problem.empty())
+          problem = "core " + std::to_string(hart.id) + " has executed the instruction at " +
+                    sim::hexText(pc) + ", " + disassemble(wordAt(pc)) + ", " + text;
+      });
+  return problem;
 }
 
 /// What the memory plan has against the transfers that a core has just started.
 std::string Cluster::planViolation(const Hart &hart, uint32_t controller, uint32_t channel) {
   if (!plan)
     return {};
+  if (std::optional<uint32_t> stale = dma[controller].staleWord(channel); stale && plan->knows(hart.pc))
+    return "the transfer that it starts uses the descriptor word at " + sim::hexText(*stale) +
+           ", which was not written since the transfer before";
   auto check = [&](const MemorySpan &span, uint64_t bytes) {
     // Upper DDR has addresses of its own, which no plan knows.
     if (!span || span.region == &memory.upperDdr)

@@ -45,6 +45,19 @@ Step checkReads(Hart &h, const Regions &regions) {
   return Step::Next;
 }
 
+/// What the memory plan has against an instruction: its operands' values, or the memory that they are.
+std::string planViolation(Hart &h, uint32_t word, const Regions &regions) {
+  std::string text = h.plan->execute(h.pc, h.id, h.executions, [&](uint32_t field) {
+    uint32_t number = field == 0   ? target::rdField(word)
+                      : field == 1 ? target::rs1Field(word)
+                                   : target::rs2Field(word);
+    return h.x[number];
+  });
+  for (const Region *r = regions.begin(); r != regions.end() && text.empty(); ++r)
+    text = h.plan->violation(h.pc, r->address, r->end() - r->address);
+  return text;
+}
+
 void markWrites(Hart &h, const Regions &regions) {
   for (const Region &r : regions) {
     if (!r.isWrite)
@@ -86,9 +99,8 @@ Step compute(Hart &h, const Decoded &d) {
     if (Step step = checkReads(h, regions); step != Step::Next)
       return step;
   if (h.checks && h.plan)
-    for (const Region &r : regions)
-      if (std::string text = h.plan->violation(h.pc, r.address, r.end() - r.address); !text.empty())
-        return h.fail(text);
+    if (std::string text = planViolation(h, word, regions); !text.empty())
+      return h.fail(text);
   if (h.arithmetic)
     markWrites(h, regions);
   if (h.accesses)
@@ -107,22 +119,22 @@ Step compute(Hart &h, const Decoded &d) {
 
 Step transfer(Hart &h, const Decoded &d) {
   const target::Instruction &insn = rowOf(d);
-  if (h.checks && h.plan)
-    for (const Region &r : describeOperands(h, static_cast<uint32_t>(d.immediate), insn))
-      if (std::string text = h.plan->violation(h.pc, r.address, r.end() - r.address); !text.empty())
-        return h.fail(text);
-  Step step = executeTransfer(h, static_cast<uint32_t>(d.immediate), insn);
+  uint32_t word = static_cast<uint32_t>(d.immediate);
+  Step step = executeTransfer(h, word, insn);
   if (step == Step::Trap)
     return trapped(h, h.trap);
   if (step == Step::Fail)
     return step;
+  if (h.checks && h.plan)
+    if (std::string text = planViolation(h, word, describeOperands(h, word, insn)); !text.empty())
+      return h.fail(text);
   if (h.trace)
-    h.trace->instruction(h, d.immediate, insn, describeOperands(h, d.immediate, insn));
+    h.trace->instruction(h, word, insn, describeOperands(h, word, insn));
   h.stores++;
   h.counters.executed[insn.index]++;
   if (step == Step::Wait)
     h.wait = WaitKind::Rendezvous;
-  h.waitWord = static_cast<uint32_t>(d.immediate);
+  h.waitWord = word;
   return step;
 }
 
@@ -130,6 +142,8 @@ Step barrier(Hart &h, const Decoded &d) {
   if (h.vectorTypeIllegal())
     return trapped(h, {kTrapIllegalVtype, 0});
   h.counters.executed[rowOf(d).index]++;
+  if (h.checks && h.plan)
+    h.plan->execute(h.pc, h.id, h.executions, [](uint32_t) { return 0u; });
   if (h.trace)
     h.trace->barrier(h, rowOf(d));
   h.wait = WaitKind::Barrier;

@@ -2,8 +2,10 @@
 #include "Debug.h"
 #include "Pipeline/Compiler.h"
 #include "runtime/Convert.h"
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <tuple>
 #include <unistd.h>
 
 using namespace tensorturbo;
@@ -11,11 +13,14 @@ using namespace tensorturbo;
 // A layer below this cosine counts as bad.
 static constexpr double badCosine = 0.99;
 
-void cli::FloatComparison::kernelDone(const runtime::Executor &executor, const runtime::KernelInfo &kernel,
-                                      int part) {
-  for (const runtime::KernelBuffer &b : kernel.outputs)
-    if (auto array = b.node.empty() ? std::nullopt : reader.read(executor, kernel, b, DType::Float32, part))
-      layers.push_back({b.node, kernel.symbol, std::move(*array)});
+void cli::FloatComparison::resultDone(const runtime::Executor &executor, const runtime::KernelInfo &kernel,
+                                      const runtime::KernelBuffer &output, int part) {
+  if (output.node.empty())
+    return;
+  if (auto array = reader.read(executor, kernel, output, DType::Float32, part)) {
+    auto number = static_cast<size_t>(&kernel - executor.metadata().kernels.data());
+    layers.push_back({output.node, kernel.symbol, number, std::move(*array)});
+  }
 }
 
 /// The reference run: every node's result by name.
@@ -88,6 +93,10 @@ bool cli::FloatComparison::print(const std::string &model, const runtime::Metada
   auto reference = runReference(model, meta, inputs, diags);
   if (!reference)
     return false;
+  // Results become complete in another order than the kernels'.
+  std::sort(layers.begin(), layers.end(), [](const Layer &a, const Layer &b) {
+    return std::tie(a.kernel, a.node) < std::tie(b.kernel, b.node);
+  });
   std::string firstBad;
   std::printf("%-36s %-18s %9s %11s %11s\n", "node", "shape", "cosine", "max error", "max value");
   for (const Layer &layer : layers) {

@@ -44,7 +44,7 @@ void printState(runtime::Executor &executor, const sim::RunResult &stop);
 /// Reads the results of kernels, some of which leave one part of the batch after the other in one place.
 class ResultReader {
 public:
-  /// To be called after each part of a kernel, for each output. The tensor, once it is complete.
+  /// To be called for each result as ExecutorOptions::onResult is. The tensor, once it is complete.
   std::optional<NpyArray> read(const runtime::Executor &executor, const runtime::KernelInfo &kernel,
                                const runtime::KernelBuffer &output, DType dtype, int part);
 
@@ -57,8 +57,9 @@ private:
 class ResultDump {
 public:
   ResultDump(const std::string &argument, const runtime::Metadata &meta, Diagnostics &diags);
-  /// To be called after each part of each kernel.
-  void kernelDone(const runtime::Executor &executor, const runtime::KernelInfo &kernel, int part);
+  /// To be called for each result.
+  void resultDone(const runtime::Executor &executor, const runtime::KernelInfo &kernel,
+                  const runtime::KernelBuffer &output, int part);
   /// Writes what was collected.
   bool write(Diagnostics &diags) const;
 
@@ -72,7 +73,8 @@ private:
 /// host.
 class FloatComparison {
 public:
-  void kernelDone(const runtime::Executor &executor, const runtime::KernelInfo &kernel, int part);
+  void resultDone(const runtime::Executor &executor, const runtime::KernelInfo &kernel,
+                  const runtime::KernelBuffer &output, int part);
   /// Compiles `model` for the host with all intermediate results, runs it with `inputs`, prints the table.
   bool print(const std::string &model, const runtime::Metadata &meta, const NpzArrays &inputs,
              Diagnostics &diags);
@@ -80,6 +82,8 @@ public:
 private:
   struct Layer {
     std::string node, symbol;
+    /// Number of the kernel.
+    size_t kernel;
     NpyArray result;
   };
   std::vector<Layer> layers;

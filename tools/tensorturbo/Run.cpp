@@ -102,12 +102,13 @@ void run(const RunArguments &arguments, Diagnostics &diags) {
   std::unique_ptr<runtime::Executor> executor;
   std::optional<cli::ResultDump> dump;
   std::optional<cli::FloatComparison> comparison;
-  options.afterKernel = [&](const runtime::KernelInfo &kernel, int part) {
-    if (dump)
-      dump->kernelDone(*executor, kernel, part);
-    if (comparison)
-      comparison->kernelDone(*executor, kernel, part);
-  };
+  if (!arguments.dumpAfter.empty() || !arguments.compare.empty())
+    options.onResult = [&](const runtime::KernelInfo &kernel, const runtime::KernelBuffer &output, int part) {
+      if (dump)
+        dump->resultDone(*executor, kernel, output, part);
+      if (comparison)
+        comparison->resultDone(*executor, kernel, output, part);
+    };
   executor = runtime::Executor::load(arguments.object, diags, std::move(options));
   if (!executor)
     return;

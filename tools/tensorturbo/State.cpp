@@ -139,13 +139,12 @@ cli::ResultDump::ResultDump(const std::string &argument, const runtime::Metadata
   }
 }
 
-void cli::ResultDump::kernelDone(const runtime::Executor &executor, const runtime::KernelInfo &kernel,
-                                 int part) {
+void cli::ResultDump::resultDone(const runtime::Executor &executor, const runtime::KernelInfo &kernel,
+                                 const runtime::KernelBuffer &output, int part) {
   if (kernel.symbol != symbol)
     return;
-  for (const runtime::KernelBuffer &b : kernel.outputs)
-    if (auto array = reader.read(executor, kernel, b, b.buffer.dtype, part))
-      results.emplace_back(b.node, std::move(*array));
+  if (auto array = reader.read(executor, kernel, output, output.buffer.dtype, part))
+    results.emplace_back(output.node, std::move(*array));
 }
 
 bool cli::ResultDump::write(Diagnostics &diags) const {

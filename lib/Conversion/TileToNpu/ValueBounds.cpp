@@ -5,6 +5,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -212,6 +213,35 @@ Interval ValueBounds::of(Value value) {
   return known[value] = value.getType().isInteger(32) ? compute(value) : anything;
 }
 
+std::pair<Interval, int64_t> ValueBounds::stepped(Value value) {
+  Interval interval = of(value);
+  if (interval.low == anything.low || interval.high == anything.high || interval.low > interval.high)
+    return {interval, 1};
+  // Every value is `base` and a multiple of `step`.
+  Linear all = linear(value);
+  int64_t step = 0;
+  __int128 base = all.constant;
+  for (auto [term, multiple] : all.terms) {
+    Interval range = of(term);
+    base += __int128(range.low) * multiple;
+    if (range.isSingle())
+      continue;
+    int64_t by = 1;
+    if (auto argument = dyn_cast<BlockArgument>(term))
+      if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+          loop && argument == loop.getInductionVar() && of(loop.getLowerBound()).isSingle() &&
+          of(loop.getStep()).isSingle())
+        by = of(loop.getStep()).low;
+    step = std::gcd(step, multiple * by);
+  }
+  if (step == 0)
+    return {interval, 1};
+  auto remainder = [&](__int128 x) { return int64_t(((x % step) + step) % step); };
+  interval.low += remainder(base - interval.low);
+  interval.high -= remainder(interval.high - base);
+  return {interval, step};
+}
+
 Interval ValueBounds::trips(Value lower, Value upper, Value step) {
   Interval low = of(lower), high = of(upper), by = of(step);
   if (by.low < 1)
@@ -246,6 +276,14 @@ Interval ValueBounds::compute(Value value) {
         return checked(0, std::max<int64_t>(of(loop.getUpperBound()).high - of(minus.getRhs()).low - 1, 0));
   Interval x = of(op->getOperand(0)), y = of(op->getOperand(1));
   bool natural = x.low >= 0 && y.low >= 0;
+  if (x.isSingle() && y.isSingle()) {
+    if (isa<arith::AndIOp>(op))
+      return {x.low & y.low, x.low & y.low};
+    if (isa<arith::OrIOp>(op))
+      return {x.low | y.low, x.low | y.low};
+    if (isa<arith::RemUIOp, arith::RemSIOp>(op) && natural && y.low > 0)
+      return {x.low % y.low, x.low % y.low};
+  }
   return llvm::TypeSwitch<Operation *, Interval>(op)
       .Case<arith::AddIOp>([&](auto) { return tighter(checked(x.low + y.low, x.high + y.high), value); })
       .Case<arith::SubIOp>([&](auto) { return tighter(checked(x.low - y.high, x.high - y.low), value); })

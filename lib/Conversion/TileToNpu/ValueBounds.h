@@ -21,8 +21,13 @@ public:
   explicit ValueBounds(int ncore) : ncore(ncore) {}
   int cores() const { return ncore; }
 
+  /// What the asker knows about a value. To be called before anything is asked.
+  void assume(mlir::Value value, Interval interval) { known[value] = interval; }
+
   /// As a signed number; everything an i32 can hold if nothing is known.
   Interval of(mlir::Value value);
+  /// `of`, and a number by whose multiples all other possible values lie above the lowest.
+  std::pair<Interval, int64_t> stepped(mlir::Value value);
   /// Bounds of x - y.
   Interval difference(mlir::Value x, mlir::Value y);
   /// A value and what is added to it to get `value`; null if that takes more than one.

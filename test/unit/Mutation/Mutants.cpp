@@ -59,6 +59,14 @@ bool isOnChipPage(uint32_t page) {
 
 } // namespace
 
+std::vector<uint32_t> storesIn(const MemoryImage &code) {
+  std::vector<uint32_t> stores;
+  for (const Site &site : instructions(code))
+    if ((site.word & 0x707F) == 0x2023)
+      stores.push_back(site.pc);
+  return stores;
+}
+
 const char *changeName(Change change) {
   static const char *const names[] = {"barrier dropped", "wait dropped", "transfer skipped", "store skipped",
                                       "address shifted"};
@@ -93,6 +101,10 @@ Outcome MutationRun::execute(const MachineOptions &options, const Mutant *mutant
   outcome.message = !result.message.empty() ? result.message
                     : result.lastTrap       ? result.lastTrap->text
                                             : "ended with " + std::to_string(result.tohost);
+  if (outcome.good && options.checks && subject.finish) {
+    outcome.message = subject.finish(machine);
+    outcome.good = outcome.message.empty();
+  }
   if (result.status == RunStatus::Stopped) {
     stopped = machine.core(static_cast<int>(result.core));
     outcome.message = "stopped";

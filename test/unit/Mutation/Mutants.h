@@ -27,8 +27,10 @@ struct Subject {
   std::vector<std::pair<uint32_t, uint32_t>> outputs;
   /// The results lie in zeroed memory of the program, which is to count as not yet written.
   bool forgetOutputs = false;
-  /// Called before a run with checks, e.g. to declare freed memory.
+  /// Called before a run with checks: tells the machine what is planned.
   std::function<void(Machine &)> prepare;
+  /// Called behind a run with checks that ended well: what is wrong with it, or nothing.
+  std::function<std::string(Machine &)> finish;
 };
 
 enum class Change { DropBarrier, DropWait, SkipTransfer, SkipStore, ShiftAddress };
@@ -81,6 +83,9 @@ private:
   /// State of the core that met the last breakpoint.
   Core stopped;
 };
+
+/// Addresses of the instructions that store a word.
+std::vector<uint32_t> storesIn(const MemoryImage &code);
 
 /// One line for each kind of change, then what was missed.
 std::string table(const std::map<Change, Tally> &tallies);
