@@ -33,7 +33,7 @@ schedule::MemoryProblem LlbPlacement::memoryProblem() const {
   schedule::MemoryProblem p;
   p.level = "LLB";
   p.capacity = target::p920().llb().clusterShare;
-  auto add = [&](const std::string &name, int64_t bytes, std::pair<int, int> during) {
+  auto add = [&](const std::string &name, int64_t bytes, std::pair<int64_t, int64_t> during) {
     p.buffers.push_back(
         {name, static_cast<uint64_t>(std::max<int64_t>(bytes, 1)), 64, during.first, during.second});
   };
@@ -56,8 +56,16 @@ schedule::MemoryProblem LlbPlacement::memoryProblem() const {
       own += besides.count(w.op) ? 0 : aligned(w.bytes);
     add(loops.kernels()[k].name, own, {static_cast<int>(k), static_cast<int>(k)});
   }
-  for (const tile::Transfer &t : transfers)
-    add(t.wanted.global + " in LLB", t.wanted.bytes, {t.plan.first, t.plan.last});
+  for (const tile::Transfer &t : transfers) {
+    std::vector<std::pair<int64_t, int64_t>> uses;
+    for (int k : t.plan.kernels)
+      if (!uses.empty() && uses.back().second + 1 == k)
+        ++uses.back().second;
+      else
+        uses.push_back({k, k});
+    add(t.wanted.global + " in LLB", t.wanted.bytes, uses.front());
+    p.buffers.back().moreUses.assign(uses.begin() + 1, uses.end());
+  }
   for (const SharedBuffer &s : shared)
     add(s.global, s.bytes, loops.between(static_cast<int64_t>(s.step), static_cast<int64_t>(s.step)));
   return p;
@@ -101,8 +109,14 @@ LlbPlacement::prefetchProblem(std::vector<const tile::WantedTransfer *> &items) 
 std::vector<bool> LlbPlacement::crowdedKernels(int64_t step) const {
   std::vector<int64_t> load(kernels.size());
   auto forEachKernel = [&](size_t n, auto body) {
-    for (int64_t k = problem.buffers[n].firstUse; k <= problem.buffers[n].lastUse; ++k)
-      body(static_cast<size_t>(k));
+    const schedule::MemoryBuffer &buffer = problem.buffers[n];
+    auto over = [&](int64_t first, int64_t last) {
+      for (int64_t k = first; k <= last; ++k)
+        body(static_cast<size_t>(k));
+    };
+    over(buffer.firstUse, buffer.lastUse);
+    for (auto [first, last] : buffer.moreUses)
+      over(first, last);
   };
   for (size_t n = 0; n < problem.buffers.size(); ++n)
     forEachKernel(n, [&](size_t k) { load[k] += static_cast<int64_t>(problem.buffers[n].bytes); });
@@ -116,37 +130,52 @@ std::vector<bool> LlbPlacement::crowdedKernels(int64_t step) const {
   return crowded;
 }
 
+bool LlbPlacement::place(const schedule::PrefetchProblem &prefetch,
+                         const std::vector<const tile::WantedTransfer *> &items, Diagnostics &diags) {
+  transfers.clear();
+  for (schedule::PrefetchTransfer &t : schedule::planPrefetch(prefetch))
+    transfers.push_back({*items[static_cast<size_t>(t.item)], std::move(t), ""});
+  schedule::MemoryPlanOptions thorough;
+  thorough.maxSteps = 10'000'000;
+  thorough.stopWhenFits = true;
+  problem = memoryProblem();
+  found = schedule::planMemory(problem, thorough);
+  return schedule::checkMemoryPlan(problem, found, diags);
+}
+
 bool LlbPlacement::plan(bool ahead, Diagnostics &diags) {
   std::vector<const tile::WantedTransfer *> items;
   schedule::PrefetchProblem prefetch = prefetchProblem(items);
-  // Holes between buffers: where the placement ends too high, transfers must leave more room at the next
-  // attempt.
-  constexpr int64_t step = 128 * 1024;
-  constexpr int attempts = 48;
-  for (int i = 0; ahead && i < attempts; ++i) {
-    transfers.clear();
-    for (schedule::PrefetchTransfer &t : schedule::planPrefetch(prefetch))
-      transfers.push_back({*items[static_cast<size_t>(t.item)], std::move(t), ""});
-    problem = memoryProblem();
-    found = schedule::planMemory(problem);
-    Diagnostics findings;
-    if (schedule::checkMemoryPlan(problem, found, findings))
-      return true;
-    std::vector<bool> crowded = crowdedKernels(step);
-    for (size_t k = 0; k < kernels.size(); ++k)
-      prefetch.kernels[k].liveBytes += crowded[k] ? step : 0;
+  if (ahead) {
+    // Holes between buffers: where the placement ends too high, transfers must leave more room next time.
+    constexpr int64_t step = 64 * 1024;
+    constexpr int attempts = 16;
+    for (schedule::PrefetchProblem tighter = prefetch; tighter.distance > 0; --tighter.distance)
+      for (int i = 0; i < attempts; ++i) {
+        Diagnostics findings;
+        if (place(tighter, items, findings))
+          return true;
+        std::vector<bool> crowded = crowdedKernels(step);
+        for (size_t k = 0; k < kernels.size(); ++k)
+          tighter.kernels[k].liveBytes += crowded[k] ? step : 0;
+      }
+    // At last everywhere.
+    for (schedule::PrefetchProblem tighter = prefetch; tighter.llbBytes > prefetch.llbBytes / 2;
+         tighter.llbBytes -= 4 * step) {
+      Diagnostics findings;
+      if (place(tighter, items, findings))
+        return true;
+    }
   }
-  transfers.clear();
-  problem = memoryProblem();
-  found = schedule::planMemory(problem);
-  return schedule::checkMemoryPlan(problem, found, diags);
+  prefetch.channels = 0;
+  return place(prefetch, items, diags);
 }
 
 void LlbPlacement::scheduleTransfers() {
   tile::scheduleTransfers(tileModule, kernels, transfers);
 }
 
-void LlbPlacement::place() {
+void LlbPlacement::setAddresses() {
   auto base = static_cast<int64_t>(target::p920().llb().base);
   size_t next = 0;
   auto offset = [&] { return static_cast<int64_t>(found.offsets[next++]); };

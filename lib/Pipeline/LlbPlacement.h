@@ -28,7 +28,7 @@ public:
 
   /// Sets all addresses: those of the kernels' own buffers are added to their planned offsets within the
   /// kernel.
-  void place();
+  void setAddresses();
 
 private:
   mlir::ModuleOp tileModule;
@@ -43,6 +43,8 @@ private:
   schedule::MemoryProblem problem;
   schedule::MemoryPlan found;
 
+  bool place(const schedule::PrefetchProblem &prefetch,
+             const std::vector<const tile::WantedTransfer *> &items, Diagnostics &diags);
   schedule::MemoryProblem memoryProblem() const;
   schedule::PrefetchProblem prefetchProblem(std::vector<const tile::WantedTransfer *> &items) const;
   std::vector<bool> crowdedKernels(int64_t step) const;

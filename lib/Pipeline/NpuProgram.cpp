@@ -216,7 +216,7 @@ std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp
     good = tile::planKernelMemory(kernel, diags) && good;
   if (!good)
     return std::nullopt;
-  llb.place();
+  llb.setAddresses();
   for (size_t i = 0; i < buffers.size(); ++i)
     if (buffers[i].constant.empty() && decisions.buffers[i].place == i)
       tileModule.lookupSymbol<tile::GlobalOp>(buffers[i].name).setAddress(buffers[i].address);

@@ -32,14 +32,17 @@ static double ddrBytesPerCycle() {
   return cost.ddrBytesPerSecond / cost.clock;
 }
 
-int64_t schedule::goodChunkCount(const WindowShape &w, const Staging &staging) {
+int64_t schedule::goodChunkCount(int64_t bytes) {
   // Exposed are a chunk's way in and a chunk's way out; a chunk costs a barrier and the ends of its
   // pipelines.
   constexpr double chunkCycles = 2500;
-  int64_t bytes = (staging.input ? w.batch * w.height * w.inputRowBytes() : 0) +
-                  staging.outputs * w.batch * w.outHeight * w.outputRowBytes();
   double cycles = double(bytes) / ddrBytesPerCycle();
   return std::clamp<int64_t>(std::llround(std::sqrt(cycles / chunkCycles)), 1, 16);
+}
+
+int64_t schedule::goodChunkCount(const WindowShape &w, const Staging &staging) {
+  return goodChunkCount((staging.input ? w.batch * w.height * w.inputRowBytes() : 0) +
+                        staging.outputs * w.batch * w.outHeight * w.outputRowBytes());
 }
 
 std::optional<ChunkPlan> schedule::chooseChunk(const WindowShape &w, const Staging &staging,
@@ -157,7 +160,7 @@ private:
   /// From the cycles of a chunk to those of all, with their transfers.
   void withTransfers() {
     const WindowShape &w = p.window;
-    constexpr double chunkCycles = 1000;
+    constexpr double chunkCycles = 500;
     auto chunks = double(t.chunk.count(w));
     int64_t rows = t.chunk.rowsPerChunk ? t.chunk.rowsPerChunk : w.outHeight;
     double rate = ddrBytesPerCycle();

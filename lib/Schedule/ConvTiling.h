@@ -100,6 +100,8 @@ std::optional<ConvTiling> chooseConvTiling(const ConvProblem &problem, std::stri
 
 /// How many chunks hide transfers well: the first and the last one are exposed, each one costs some time.
 int64_t goodChunkCount(const WindowShape &w, const Staging &staging);
+/// The same for `bytes` that move in all.
+int64_t goodChunkCount(int64_t bytes);
 
 /// The largest chunks whose staged tensors and `fixedBytes` fit the room in LLB; one of them if that is
 /// possible and `pieces` is 1. For more `pieces` about so many, in two slots if two slots fit.

@@ -10,8 +10,20 @@
 namespace tensorturbo::schedule {
 namespace {
 
+using Lifetime = std::pair<int64_t, int64_t>;
+
+bool meet(const Lifetime &a, const Lifetime &b) {
+  return a.first <= b.second && b.first <= a.second;
+}
+
+bool meets(const Lifetime &a, const MemoryBuffer &b) {
+  return meet(a, {b.firstUse, b.lastUse}) ||
+         std::any_of(b.moreUses.begin(), b.moreUses.end(), [&](const Lifetime &l) { return meet(a, l); });
+}
+
 bool lifetimesMeet(const MemoryBuffer &a, const MemoryBuffer &b) {
-  return a.firstUse <= b.lastUse && b.firstUse <= a.lastUse;
+  return meets({a.firstUse, a.lastUse}, b) ||
+         std::any_of(a.moreUses.begin(), a.moreUses.end(), [&](const Lifetime &l) { return meets(l, b); });
 }
 
 uint64_t alignUp(uint64_t value, uint64_t alignment) {
@@ -102,8 +114,13 @@ static uint64_t roundedBound(const MemoryProblem &problem, uint64_t unit) {
   std::vector<std::pair<int64_t, int64_t>> events;
   for (const MemoryBuffer &buffer : problem.buffers) {
     int64_t bytes = int64_t(alignUp(buffer.bytes, unit));
-    events.push_back({buffer.firstUse, bytes});
-    events.push_back({buffer.lastUse + 1, -bytes});
+    auto alive = [&](int64_t first, int64_t last) {
+      events.push_back({first, bytes});
+      events.push_back({last + 1, -bytes});
+    };
+    alive(buffer.firstUse, buffer.lastUse);
+    for (auto [first, last] : buffer.moreUses)
+      alive(first, last);
   }
   std::sort(events.begin(), events.end());
   int64_t alive = 0, most = 0;
@@ -204,12 +221,19 @@ bool checkMemoryPlan(const MemoryProblem &problem, const MemoryPlan &plan, Diagn
 
 std::string MemoryProblem::toJson() const {
   llvm::json::Array list;
-  for (const MemoryBuffer &buffer : buffers)
-    list.push_back(llvm::json::Object{{"name", buffer.name},
-                                      {"bytes", int64_t(buffer.bytes)},
-                                      {"alignment", int64_t(buffer.alignment)},
-                                      {"first_use", buffer.firstUse},
-                                      {"last_use", buffer.lastUse}});
+  for (const MemoryBuffer &buffer : buffers) {
+    llvm::json::Object object{{"name", buffer.name},
+                              {"bytes", int64_t(buffer.bytes)},
+                              {"alignment", int64_t(buffer.alignment)},
+                              {"first_use", buffer.firstUse},
+                              {"last_use", buffer.lastUse}};
+    llvm::json::Array more;
+    for (auto [first, last] : buffer.moreUses)
+      more.push_back(llvm::json::Array{first, last});
+    if (!more.empty())
+      object["more_uses"] = std::move(more);
+    list.push_back(std::move(object));
+  }
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(
       llvm::json::Object{{"level", level}, {"capacity", int64_t(capacity)}, {"buffers", std::move(list)}});
@@ -256,6 +280,20 @@ std::optional<MemoryProblem> MemoryProblem::fromJson(std::string_view text, Diag
       return refuse(where + ": first_use must not lie after last_use, got " + std::to_string(*first) +
                     " and " + std::to_string(*last));
     problem.buffers.push_back({name->str(), uint64_t(*bytes), uint64_t(*alignment), *first, *last});
+    int64_t before = *last;
+    if (const llvm::json::Array *more = object->getArray("more_uses"))
+      for (const llvm::json::Value &use : *more) {
+        const llvm::json::Array *pair = use.getAsArray();
+        std::optional<int64_t> from, to;
+        if (pair && pair->size() == 2) {
+          from = (*pair)[0].getAsInteger();
+          to = (*pair)[1].getAsInteger();
+        }
+        if (!from || !to || *from <= before || *to < *from || *to > most)
+          return refuse(where + ": 'more_uses' must be pairs of steps in ascending order");
+        problem.buffers.back().moreUses.push_back({*from, *to});
+        before = *to;
+      }
   }
   return problem;
 }

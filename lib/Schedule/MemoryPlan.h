@@ -17,6 +17,8 @@ struct MemoryBuffer {
   uint64_t alignment = 64;
   /// First and last step at which the buffer holds data, both included.
   int64_t firstUse = 0, lastUse = 0;
+  /// Further times at which it does, behind the first one and one another: loops lead back to earlier steps.
+  std::vector<std::pair<int64_t, int64_t>> moreUses = {};
 };
 
 struct MemoryProblem {

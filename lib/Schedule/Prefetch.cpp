@@ -32,17 +32,23 @@ public:
   }
 
   std::vector<PrefetchTransfer> run() {
-    auto improveAll = [&](bool outgoing, int distance) {
-      for (int i = 0; i < static_cast<int>(p.items.size()); ++i)
-        if (p.items[at(i)].outgoing == outgoing && p.items[at(i)].bytes > 0 &&
-            p.items[at(i)].bytes <= p.largest)
-          improve(i, distance);
-    };
-    // Results first: what is brought must know when they have arrived. They need not hurry, but they hold
-    // LLB.
-    improveAll(true, 1);
-    for (int distance = 1; distance <= p.distance; ++distance)
-      improveAll(false, distance);
+    std::vector<int> order;
+    for (int i = 0; i < static_cast<int>(p.items.size()); ++i)
+      if (p.items[at(i)].bytes > 0 && p.items[at(i)].bytes <= p.largest)
+        order.push_back(i);
+    // Results first: they can only go behind their kernel, while what is brought has a choice.
+    for (bool outgoing : {true, false})
+      for (int i : order)
+        if (p.items[at(i)].outgoing == outgoing)
+          improve(i, 1);
+    // Then more time for those that need it most.
+    std::sort(order.begin(), order.end(), [&](int a, int b) {
+      int64_t x = p.items[at(a)].bytes, y = p.items[at(b)].bytes;
+      return x != y ? x > y : a < b;
+    });
+    for (int distance = 2; distance <= p.distance; ++distance)
+      for (int i : order)
+        improve(i, distance);
     std::vector<PrefetchTransfer> result;
     for (const std::optional<Candidate> &c : chosen)
       if (c)
@@ -129,8 +135,8 @@ private:
       return std::nullopt;
     Candidate c;
     c.transfer.item = number;
-    c.transfer.first = keep ? k.loopFirst : item.kernel;
-    c.transfer.last = keep ? k.loopLast : item.kernel;
+    for (int other = keep ? k.loopFirst : item.kernel; other <= (keep ? k.loopLast : item.kernel); ++other)
+      c.transfer.kernels.push_back(other);
     PartMask waits = 0;
     int before = -1;
     for (int t : runsOf[at(item.kernel)]) {
@@ -173,7 +179,7 @@ private:
       return std::nullopt;
     Candidate c;
     c.transfer.item = number;
-    c.transfer.first = c.transfer.last = item.kernel;
+    c.transfer.kernels = {item.kernel};
     const std::vector<int> &own = runsOf[at(item.kernel)];
     for (size_t i = 0; i < own.size(); ++i) {
       int t = own[i], start = t + 1;
@@ -185,6 +191,12 @@ private:
         for (int r : runsOf[at(reader)])
           if (r > t)
             wait = std::min(wait, r);
+      // Nor later than something starts to bring the bytes back.
+      for (const std::optional<Candidate> &other : chosen)
+        if (other && reads(p.items[at(other->transfer.item)], item.kernel))
+          for (const Flight &f : other->flights)
+            if (f.start > t)
+              wait = std::min(wait, f.start);
       if (wait <= start) {
         c.transfer.onTheSpot |= PartMask(1) << p.runs[at(t)].part;
         continue;
@@ -207,9 +219,16 @@ private:
     return c;
   }
 
+  /// Whether an item brings what a kernel writes.
+  static bool reads(const PrefetchItem &item, int kernel) {
+    return !item.outgoing &&
+           std::find(item.partners.begin(), item.partners.end(), kernel) != item.partners.end();
+  }
+
   static void cover(PrefetchTransfer &transfer, int kernel) {
-    transfer.first = std::min(transfer.first, kernel);
-    transfer.last = std::max(transfer.last, kernel);
+    auto place = std::lower_bound(transfer.kernels.begin(), transfer.kernels.end(), kernel);
+    if (place == transfer.kernels.end() || *place != kernel)
+      transfer.kernels.insert(place, kernel);
   }
 
   static PrefetchTransfer::Point &pointOf(std::vector<PrefetchTransfer::Point> &points, int kernel) {
@@ -259,14 +278,14 @@ private:
   /// Adds the bytes of a transfer to the kernels of its range; its kernel has counted them already.
   void account(const Candidate &c, int64_t sign) {
     const PrefetchItem &item = p.items[at(c.transfer.item)];
-    for (int k = c.transfer.first; k <= c.transfer.last; ++k)
+    for (int k : c.transfer.kernels)
       if (k != item.kernel)
         taken[at(k)] += sign * aligned(item.bytes);
   }
 
   bool take(Candidate &c) {
     const PrefetchItem &item = p.items[at(c.transfer.item)];
-    for (int k = c.transfer.first; k <= c.transfer.last; ++k)
+    for (int k : c.transfer.kernels)
       if (k != item.kernel && taken[at(k)] + aligned(item.bytes) > p.llbBytes)
         return false;
     for (size_t channel = 0; channel < channels.size(); ++channel) {

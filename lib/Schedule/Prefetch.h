@@ -44,7 +44,7 @@ struct PrefetchProblem {
   std::vector<int> breaks;
   int64_t llbBytes = int64_t(8) << 20;
   /// Channels that can run at once, and kernels that a transfer may run beside, at most.
-  int channels = 3, distance = 3;
+  int channels = 3, distance = 4;
   /// Largest transfer.
   int64_t largest = int64_t(6) << 20;
 };
@@ -68,8 +68,9 @@ struct PrefetchTransfer {
   /// Parts in which the item's kernel moves the bytes itself. In parts in which it neither waits nor moves
   /// them the bytes of an earlier round are still there.
   PartMask onTheSpot = 0;
-  /// Kernels during which the bytes in LLB are taken, as numbers of a range.
-  int first = 0, last = 0;
+  /// Kernels during which the bytes in LLB are taken, in ascending order: those that run between start and
+  /// use, which need not follow one another where a loop leads back.
+  std::vector<int> kernels;
 };
 
 /// Transfers of those items that move beside the program, in order of the items. What is not listed is moved

@@ -5,7 +5,7 @@
 using namespace tensorturbo::schedule;
 
 // Room for alignment and for holes between buffers.
-static constexpr int64_t slack = 512 * 1024;
+static constexpr int64_t slack = 1536 * 1024;
 // A kernel streams larger weights and staged tensors through buffers of about this size.
 static constexpr int64_t streamBytes = int64_t(1) << 20;
 // What a byte too many costs, and what cutting a step that cannot be cut costs, in cycles: more than any

@@ -1,4 +1,6 @@
 #include "Conversion/RelayToTile/BatchNest.h"
+#include "Conversion/RelayToTile/ChunkPipeline.h"
+#include "Schedule/ConvTiling.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -29,10 +31,20 @@ bool BatchNest::canRun(ArrayRef<BatchOperand> operands, int64_t room) {
   return sharedBytes(operands) + sliceBytes(operands) <= room;
 }
 
-BatchNest::BatchNest(KernelBuilder &kb, int64_t slices, ArrayRef<BatchOperand> operands, int64_t room)
+BatchNest::BatchNest(KernelBuilder &kb, int64_t slices, ArrayRef<BatchOperand> operands, int64_t room,
+                     bool preferWhole)
     : kb(kb), slices(slices), slicesPerRun(slices), operands(operands) {
   if (int64_t bytes = sliceBytes(operands)) {
-    slicesPerRun = std::clamp<int64_t>((room - sharedBytes(operands)) / bytes, 1, slices);
+    int64_t most = (room - sharedBytes(operands)) / bytes;
+    int64_t largest = 0;
+    for (const BatchOperand &o : operands)
+      largest = std::max(largest, isStaged(o) && !o.shared ? o.bytes : 0);
+    // Several runs, so that neighbours are on their way while one is worked on.
+    int64_t wanted = std::max<int64_t>(slices / schedule::goodChunkCount(slices * bytes), 1);
+    wanted = std::min({wanted, most / 2, KernelBuilder::mostAtOnce / largest});
+    if (wanted >= 1 && wanted < slices && !(preferWhole && most >= slices))
+      overlapped = true;
+    slicesPerRun = std::clamp<int64_t>(overlapped ? wanted : most, 1, slices);
     // Equal runs beat one full and one nearly empty.
     int64_t runs = (slices + slicesPerRun - 1) / slicesPerRun;
     slicesPerRun = (slices + runs - 1) / runs;
@@ -42,7 +54,7 @@ BatchNest::BatchNest(KernelBuilder &kb, int64_t slices, ArrayRef<BatchOperand> o
       staged.push_back({o.place.buffer, o.place.offset, true});
       continue;
     }
-    int64_t bytes = o.shared ? o.bytes : slicesPerRun * o.bytes;
+    int64_t bytes = o.shared ? o.bytes : (overlapped ? 2 : 1) * slicesPerRun * o.bytes;
     staged.push_back({kb.alloc(MemoryLevel::LLB, bytes, o.isOutput ? "output" : "input"), kb.constant(0)});
   }
 }
@@ -52,7 +64,60 @@ Value BatchNest::offset(size_t operand, Value slice) const {
   const Staged &s = staged[operand];
   if (o.shared)
     return s.offset;
-  return kb.add(s.offset, kb.mul(s.resident ? kb.add(first, slice) : slice, o.bytes));
+  if (s.resident)
+    return kb.add(s.offset, kb.mul(kb.add(first, slice), o.bytes));
+  return kb.add(kb.mul(slot, slicesPerRun * o.bytes), kb.mul(slice, o.bytes));
+}
+
+Value BatchNest::countOf(Value run) {
+  return slices % slicesPerRun == 0 ? kb.constant(slicesPerRun)
+                                    : kb.min(kb.constant(slicesPerRun), kb.sub(kb.constant(slices), run));
+}
+
+/// The transfers of run number `index`: of inputs or of outputs.
+SmallVector<KernelBuilder::Copy> BatchNest::copies(bool outputs, Value index, Value inSlot) {
+  SmallVector<KernelBuilder::Copy> list;
+  Value run = kb.mul(index, slicesPerRun), count = countOf(run);
+  for (auto [o, s] : llvm::zip_equal(operands, staged)) {
+    if (!isStaged(o) || o.shared || o.isOutput != outputs)
+      continue;
+    Value there = kb.add(o.place.offset, kb.mul(run, o.bytes)), bytes = kb.mul(count, o.bytes);
+    Value here = kb.mul(inSlot, slicesPerRun * o.bytes);
+    if (outputs)
+      list.push_back({o.place.buffer, there, s.buffer, here, bytes});
+    else
+      list.push_back({s.buffer, here, o.place.buffer, there, bytes});
+  }
+  return list;
+}
+
+/// All slices at once: other kernels may start the transfers.
+void BatchNest::singleRun(llvm::function_ref<void(Value)> body) {
+  first = slot = kb.constant(0);
+  auto transfer = [&](bool outputs) {
+    kb.onMaster([&] {
+      for (auto [o, s] : llvm::zip_equal(operands, staged))
+        if (isStaged(o) && !o.shared && o.isOutput == outputs) {
+          if (outputs)
+            kb.writeBack(o.place, s.buffer, slices * o.bytes);
+          else
+            kb.bring(s.buffer, o.place, slices * o.bytes);
+        }
+    });
+  };
+  auto stages = [&](bool outputs) {
+    return llvm::any_of(
+        operands, [&](const BatchOperand &o) { return isStaged(o) && !o.shared && o.isOutput == outputs; });
+  };
+  if (stages(false)) {
+    transfer(false);
+    kb.barrier();
+  }
+  body(kb.constant(slices));
+  if (stages(true)) {
+    kb.barrier();
+    transfer(true);
+  }
 }
 
 void BatchNest::forEachRun(llvm::function_ref<void(Value)> body) {
@@ -71,36 +136,42 @@ void BatchNest::forEachRun(llvm::function_ref<void(Value)> body) {
     if (!stagesInputs)
       kb.barrier();
   }
-  auto transfer = [&](bool outputs, Value count) {
+  if (slicesPerRun >= slices)
+    return singleRun(body);
+  if (overlapped)
+    return forEachOverlappedChunk(
+        kb, (slices + slicesPerRun - 1) / slicesPerRun,
+        [&](Value index, Value inSlot) { return copies(false, index, inSlot); },
+        [&](Value index, Value inSlot) { return copies(true, index, inSlot); },
+        [&](Value index, Value inSlot) {
+          first = kb.mul(index, slicesPerRun);
+          slot = inSlot;
+          body(countOf(first));
+        });
+  slot = kb.constant(0);
+  auto transfer = [&](bool outputs, Value index) {
+    int64_t most = 0;
+    for (const BatchOperand &o : operands)
+      most = std::max(most, slicesPerRun * o.bytes);
     kb.onMaster([&] {
-      for (auto [o, s] : llvm::zip_equal(operands, staged)) {
-        if (!isStaged(o) || o.shared || o.isOutput != outputs)
-          continue;
-        Value there = kb.add(o.place.offset, kb.mul(first, o.bytes)), bytes = kb.mul(count, o.bytes);
-        if (outputs)
-          kb.dma(o.place.buffer, there, s.buffer, kb.constant(0), bytes, slicesPerRun * o.bytes);
-        else
-          kb.dma(s.buffer, kb.constant(0), o.place.buffer, there, bytes, slicesPerRun * o.bytes);
-      }
+      for (const KernelBuilder::Copy &c : copies(outputs, index, slot))
+        kb.dma(c.dstBuffer, c.dstOffset, c.srcBuffer, c.srcOffset, c.bytes, most);
     });
   };
-  kb.loop(0, slices, slicesPerRun, [&](Value run) {
-    first = run;
-    Value count = slices % slicesPerRun == 0
-                      ? kb.constant(slicesPerRun)
-                      : kb.min(kb.constant(slicesPerRun), kb.sub(kb.constant(slices), run));
+  kb.loop(0, (slices + slicesPerRun - 1) / slicesPerRun, 1, [&](Value index) {
+    first = kb.mul(index, slicesPerRun);
     if (stagesInputs) {
-      transfer(false, count);
+      transfer(false, index);
       kb.barrier();
     }
-    body(count);
+    body(countOf(first));
     // The next run overwrites what other cores may still read.
     if (stagesInputs || stagesOutputs)
       kb.barrier();
     if (stagesOutputs) {
-      transfer(true, count);
+      transfer(true, index);
       // Where nothing is staged, no core waits for the master before it writes the next run's results.
-      if (!stagesInputs && slicesPerRun < slices)
+      if (!stagesInputs)
         kb.barrier();
     }
   });

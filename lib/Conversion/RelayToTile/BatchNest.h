@@ -19,9 +19,11 @@ struct BatchOperand {
 
 class BatchNest {
 public:
-  /// Tensors in DDR are staged through LLB, as many slices at once as fit `room` bytes; `canRun` tells
-  /// whether at least one does.
-  BatchNest(KernelBuilder &kb, int64_t slices, llvm::ArrayRef<BatchOperand> operands, int64_t room);
+  /// Tensors in DDR are staged through LLB, in runs of slices that fit `room` bytes; `canRun` tells whether
+  /// at least one slice does. With `preferWhole` in one run if possible: other kernels can then start the
+  /// transfers.
+  BatchNest(KernelBuilder &kb, int64_t slices, llvm::ArrayRef<BatchOperand> operands, int64_t room,
+            bool preferWhole = false);
   static bool canRun(llvm::ArrayRef<BatchOperand> operands, int64_t room);
 
   /// Runs `body` for each run of slices, with their number, between two barriers where something is staged.
@@ -39,10 +41,16 @@ private:
   };
   KernelBuilder &kb;
   int64_t slices, slicesPerRun;
+  /// Runs lie in LLB in two slots, and move while others are worked on.
+  bool overlapped = false;
   llvm::SmallVector<BatchOperand> operands;
   llvm::SmallVector<Staged> staged;
-  /// First slice of the run that the code being built works on.
-  mlir::Value first;
+  /// First slice of the run that the code being built works on, and the run's slot.
+  mlir::Value first, slot;
+
+  mlir::Value countOf(mlir::Value run);
+  llvm::SmallVector<KernelBuilder::Copy> copies(bool outputs, mlir::Value index, mlir::Value inSlot);
+  void singleRun(llvm::function_ref<void(mlir::Value)> body);
 };
 
 /// for (i = first; i < end; i += step), where `fetch` of an iteration runs before `body` of the one before

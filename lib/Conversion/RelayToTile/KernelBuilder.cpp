@@ -193,6 +193,28 @@ void KernelBuilder::dma(Value dstBuffer, Value dstOffset, Value srcBuffer, Value
        [&](Value offset) { copy(offset, min(constant(piece), sub(bytes, offset))); });
 }
 
+/// Whether a place is simply the kernel's part of a tensor.
+static bool isWholePart(const Place &place) {
+  return place.partBytes > 0 ||
+         (place.partBytes == 0 && KernelBuilder::constantOf(place.offset) == int64_t(0));
+}
+
+void KernelBuilder::bring(Value llbBuffer, const Place &from, int64_t bytes) {
+  if (isWholePart(from))
+    BringOp::create(b, loc, llbBuffer, from.buffer, static_cast<uint64_t>(bytes), 0,
+                    static_cast<uint64_t>(from.partBytes));
+  else
+    dma(llbBuffer, constant(0), from.buffer, from.offset, constant(bytes), bytes);
+}
+
+void KernelBuilder::writeBack(const Place &to, Value llbBuffer, int64_t bytes) {
+  if (isWholePart(to))
+    WriteBackOp::create(b, loc, to.buffer, llbBuffer, static_cast<uint64_t>(bytes),
+                        static_cast<uint64_t>(to.partBytes));
+  else
+    dma(to.buffer, to.offset, llbBuffer, constant(0), constant(bytes), bytes);
+}
+
 void KernelBuilder::startDma(ArrayRef<Copy> copies) {
   SmallVector<Value> dst, src, bytes;
   for (const Copy &copy : copies) {

@@ -90,6 +90,12 @@ public:
   /// System DMA of `bytes` contiguous bytes, at most `maxBytes`; pieces of 4 MiB. Call on the master only.
   void dma(mlir::Value dstBuffer, mlir::Value dstOffset, mlir::Value srcBuffer, mlir::Value srcOffset,
            mlir::Value bytes, int64_t maxBytes);
+  /// All `bytes` of a tensor that the kernel works on, from DDR to the beginning of a buffer in LLB: other
+  /// kernels may start the transfer where the place allows it. Call on the master only, with a barrier behind
+  /// it.
+  void bring(mlir::Value llbBuffer, const Place &from, int64_t bytes);
+  /// The other way, as the kernel's last action, behind a barrier.
+  void writeBack(const Place &to, mlir::Value llbBuffer, int64_t bytes);
   struct Copy {
     mlir::Value dstBuffer, dstOffset, srcBuffer, srcOffset;
     /// At most `mostAtOnce`.

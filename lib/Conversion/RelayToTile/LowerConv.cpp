@@ -288,6 +288,8 @@ private:
     int64_t ahead = std::min<int64_t>(t.tilesPerCore, 3);
     for (int64_t i = 0; i < ahead; ++i)
       loadTile(kb.constant(i));
+    // Every core has all tiles but perhaps the last: a broadcast inside the loop over them meets all cores.
+    bool rowsFirst = ahead < t.tilesPerCore && nest.chunksAreEqual();
     kb.loop(coreBlock, count, kb.constant(t.coreBlocks), [&](Value inGroup) {
       Value ordinal = kb.div(inGroup, kb.constant(t.coreBlocks));
       enterBlock(kb.add(first, inGroup));
@@ -295,16 +297,32 @@ private:
         weightSlot = kb.rem(kb.add(kb.mul(ordinal, t.parts), part), kb.constant(2));
         Value next = kb.add(part, 1), turn = kb.div(next, kb.constant(t.parts));
         Value nextBlock = kb.add(inGroup, kb.mul(turn, t.coreBlocks));
-        kb.when(kb.less(nextBlock, count), [&] {
-          load(nextBlock, kb.sub(next, kb.mul(turn, t.parts)), kb.sub(kb.constant(1), weightSlot));
-        });
+        auto loadNext = [&] {
+          kb.when(kb.less(nextBlock, count), [&] {
+            load(nextBlock, kb.sub(next, kb.mul(turn, t.parts)), kb.sub(kb.constant(1), weightSlot));
+          });
+        };
+        // At first rows go before the next weights.
+        Value begins = kb.less(kb.add(ordinal, part), kb.constant(1));
+        if (rowsFirst)
+          kb.whenElse(begins, [] {}, loadNext);
+        else
+          loadNext();
         nest.forEachNumberedTile(t.rows, coreRow, t.coreRows, [&](const SpatialTile &st, Value number) {
           if (ahead < t.tilesPerCore)
-            kb.when(kb.less(kb.add(ordinal, part), kb.constant(1)), [&] { loadTile(kb.add(number, ahead)); });
+            kb.when(begins, [&] {
+              loadTile(kb.add(number, ahead));
+              if (rowsFirst)
+                kb.when(equals(number, t.tilesPerCore - 1 - ahead), loadNext);
+            });
           stationaryTile(st, number, ordinal, part);
         });
       });
     });
+  }
+
+  Value equals(Value x, int64_t y) {
+    return arith::CmpIOp::create(b, kb.location(), arith::CmpIPredicate::eq, x, kb.constant(y));
   }
 
   void stationaryTile(const SpatialTile &st, Value number, Value ordinal, Value part) {
@@ -322,9 +340,6 @@ private:
       conv(sum, st, number, zero, zero);
       return finish();
     }
-    auto equals = [&](Value x, int64_t y) -> Value {
-      return arith::CmpIOp::create(b, kb.location(), arith::CmpIPredicate::eq, x, kb.constant(y));
-    };
     kb.whenElse(
         equals(part, 0), [&] { conv(sum, st, number, part, zero); },
         [&] {

@@ -348,7 +348,7 @@ static bool lowerTranspose(Operation *op, const KernelSpec &spec, LoweringContex
     why = "a slice of " + std::to_string(e->sliceBytes()) + " bytes does not fit LLB with its result";
     return false;
   }
-  BatchNest nest(kb, e->a, operands, spec.llbRoom);
+  BatchNest nest(kb, e->a, operands, spec.llbRoom, spec.iterated);
   TransposeEmitter(kb, *e, planOf(*e, context.ncore), nest).run();
   kb.finish();
   return true;

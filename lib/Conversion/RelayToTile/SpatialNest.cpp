@@ -1,4 +1,5 @@
 #include "Conversion/RelayToTile/SpatialNest.h"
+#include "Conversion/RelayToTile/ChunkPipeline.h"
 
 using namespace mlir;
 using namespace tensorturbo::tile;
@@ -105,7 +106,14 @@ void SpatialNest::copyNow(ArrayRef<KernelBuilder::Copy> copies) {
 void SpatialNest::forEachChunk(llvm::function_ref<void()> body) {
   int64_t count = chunk.count(window);
   if (chunk.slots == 2 && count > 1)
-    return overlappedChunks(count, body);
+    return forEachOverlappedChunk(
+        kb, count, [&](Value index, Value slot) { return copiesIn(chunkAt(index), slot); },
+        [&](Value index, Value slot) { return copiesOut(chunkAt(index), slot); },
+        [&](Value index, Value slot) {
+          now = chunkAt(index);
+          chunkSlot = slot;
+          body();
+        });
   if (count == 1)
     return singleChunk(body);
   Value zero = kb.constant(0);
@@ -134,28 +142,15 @@ void SpatialNest::forEachChunk(llvm::function_ref<void()> body) {
 void SpatialNest::singleChunk(llvm::function_ref<void()> body) {
   now = chunkAt(kb.constant(0));
   chunkSlot = kb.constant(0);
-  OpBuilder &b = kb.builder();
   auto bytesOf = [&](const Staged &s) {
     const WindowShape &w = window;
-    return static_cast<uint64_t>(
-        w.batch * (&s == &in ? w.height * w.inputRowBytes() : w.outHeight * w.outputRowBytes()));
-  };
-  // A place that is not simply the kernel's part of a tensor is copied on the spot.
-  auto simple = [&](const Place &place) {
-    return place.partBytes > 0 || (place.partBytes == 0 && KernelBuilder::constantOf(place.offset) == 0);
+    return w.batch * (&s == &in ? w.height * w.inputRowBytes() : w.outHeight * w.outputRowBytes());
   };
   if (stagesInputs()) {
     kb.onMaster([&] {
       auto bring = [&](const Staged &s) {
-        if (s.resident)
-          return;
-        auto bytes = bytesOf(s);
-        if (simple(s.place))
-          BringOp::create(b, kb.location(), s.llb, s.place.buffer, bytes, 0,
-                          static_cast<uint64_t>(s.place.partBytes));
-        else
-          kb.dma(s.llb, kb.constant(0), s.place.buffer, s.place.offset,
-                 kb.constant(static_cast<int64_t>(bytes)), static_cast<int64_t>(bytes));
+        if (!s.resident)
+          kb.bring(s.llb, s.place, bytesOf(s));
       };
       bring(in);
       for (const Staged &s : residuals)
@@ -167,57 +162,7 @@ void SpatialNest::singleChunk(llvm::function_ref<void()> body) {
   if (out.resident || !turn.last)
     return;
   kb.barrier();
-  if (!simple(out.place))
-    return copyNow(copiesOut(now, chunkSlot));
-  kb.onMaster([&] {
-    WriteBackOp::create(b, kb.location(), out.place.buffer, out.llb, bytesOf(out),
-                        static_cast<uint64_t>(out.place.partBytes));
-  });
-}
-
-/// Chunk i + 1 comes and the results of chunk i - 1 go while chunk i is worked on. One barrier for each
-/// chunk: behind it both have arrived, and the slots of chunk i are free.
-void SpatialNest::overlappedChunks(int64_t count, llvm::function_ref<void()> body) {
-  Value zero = kb.constant(0), two = kb.constant(2);
-  SmallVector<KernelBuilder::Copy> first = copiesIn(chunkAt(zero), zero);
-  if (!first.empty()) {
-    copyNow(first);
-    kb.barrier();
-  }
-  kb.loop(0, count, 1, [&](Value index) {
-    Value slot = kb.rem(index, two), other = kb.sub(kb.constant(1), slot);
-    bool brings = !first.empty();
-    auto transfers = [&](bool in, bool out) {
-      SmallVector<KernelBuilder::Copy> copies;
-      if (in && brings)
-        copies = copiesIn(chunkAt(kb.add(index, 1)), other);
-      if (out)
-        copies.append(copiesOut(chunkAt(kb.add(index, -1)), other));
-      if (!copies.empty())
-        kb.startDma(copies);
-    };
-    bool writes = !copiesOut(chunkAt(index), slot).empty();
-    Value isFirst = kb.less(index, kb.constant(1)), isLast = kb.less(kb.constant(count - 2), index);
-    kb.onMaster([&] {
-      kb.whenElse(
-          isFirst, [&] { transfers(true, false); },
-          [&] { kb.whenElse(isLast, [&] { transfers(false, true); }, [&] { transfers(true, true); }); });
-    });
-    now = chunkAt(index);
-    chunkSlot = slot;
-    body();
-    kb.onMaster([&] {
-      if (brings && writes)
-        return kb.waitDma();
-      if (brings)
-        return kb.when(kb.less(index, kb.constant(count - 1)), [&] { kb.waitDma(); });
-      kb.when(kb.less(zero, index), [&] { kb.waitDma(); });
-    });
-    kb.barrier();
-  });
-  Value last = kb.constant(count - 1);
-  if (auto rest = copiesOut(chunkAt(last), kb.constant((count - 1) % 2)); !rest.empty())
-    copyNow(rest);
+  kb.onMaster([&] { kb.writeBack(out.place, out.llb, bytesOf(out)); });
 }
 
 /// Where row `row` of image `image` of the chunk lies in the LLB buffer: a staged buffer holds the chunk

@@ -39,6 +39,11 @@ public:
   mlir::Value outputLlb() const { return out.llb; }
   mlir::Value residualLlb(size_t i) const { return residuals[i].llb; }
 
+  /// Whether all chunks have the same number of tiles.
+  bool chunksAreEqual() const {
+    return window.batch % chunk.imagesPerChunk == 0 &&
+           (!chunk.rowsPerChunk || window.outHeight % chunk.rowsPerChunk == 0);
+  }
   /// Whether a chunk begins with a transfer from DDR and a barrier behind it.
   bool stagesInputs() const;
   /// For each chunk: brings the inputs, runs `body` on all cores between two barriers, writes the output
@@ -90,7 +95,6 @@ private:
   llvm::SmallVector<KernelBuilder::Copy> copiesIn(const Chunk &c, mlir::Value slot);
   llvm::SmallVector<KernelBuilder::Copy> copiesOut(const Chunk &c, mlir::Value slot);
   void copyNow(llvm::ArrayRef<KernelBuilder::Copy> copies);
-  void overlappedChunks(int64_t count, llvm::function_ref<void()> body);
   void singleChunk(llvm::function_ref<void()> body);
 
   /// Number of tiles of the chunk.

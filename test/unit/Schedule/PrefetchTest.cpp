@@ -92,6 +92,10 @@ private:
 
   const PrefetchItem &itemOf(const PrefetchTransfer &x) const { return p.items[static_cast<size_t>(x.item)]; }
 
+  static bool holds(const PrefetchTransfer &x, int kernel) {
+    return std::find(x.kernels.begin(), x.kernels.end(), kernel) != x.kernels.end();
+  }
+
   /// Every run of the partners so far must have arrived.
   void expectArrived(const PrefetchItem &item) {
     for (int partner : item.partners)
@@ -116,8 +120,7 @@ private:
 
   void start(const PrefetchTransfer &x, int64_t part, int now) {
     EXPECT_EQ(onChannel[static_cast<size_t>(x.channel)].transfer, nullptr);
-    EXPECT_GE(now, x.first);
-    EXPECT_LE(now, x.last);
+    EXPECT_TRUE(holds(x, now));
     onChannel[static_cast<size_t>(x.channel)] = {&x, part};
     if (itemOf(x).outgoing)
       EXPECT_EQ(inLlb[x.item], part);
@@ -135,8 +138,8 @@ private:
     std::vector<bool> listed(p.items.size());
     for (const PrefetchTransfer &x : plan) {
       listed[static_cast<size_t>(x.item)] = true;
-      // What lies outside its range may have been overwritten.
-      if (now < x.first || now > x.last)
+      // While others run its place may be overwritten.
+      if (!holds(x, now))
         inLlb[x.item] = -1;
       for (const PrefetchTransfer::Point &w : x.waits)
         if (w.kernel == now && (w.parts & bit))
@@ -149,7 +152,7 @@ private:
     int64_t bytes = p.kernels[static_cast<size_t>(now)].liveBytes;
     std::vector<bool> onTheSpot(p.items.size());
     for (const PrefetchTransfer &x : plan) {
-      bytes += x.first <= now && now <= x.last ? itemOf(x).bytes : 0;
+      bytes += holds(x, now) ? itemOf(x).bytes : 0;
       int64_t whose = itemOf(x).perPart ? part : 0;
       if (itemOf(x).kernel != now)
         continue;
@@ -207,7 +210,7 @@ TEST(Prefetch, FirstWeightsOfALoopStay) {
   ASSERT_EQ(plan[0].waits.size(), 1u);
   EXPECT_EQ(plan[0].waits[0].parts, 1u);
   EXPECT_EQ(plan[0].onTheSpot, 0u);
-  EXPECT_EQ(plan[0].last, 2);
+  EXPECT_EQ(plan[0].kernels, (std::vector<int>{0, 1, 2}));
   // The kernel behind the loop: started in its last round.
   EXPECT_EQ(plan[2].starts[0].parts & ~PartMask(0xC), 0u);
 }
@@ -225,6 +228,8 @@ TEST(Prefetch, InputComesAndResultGoesWhileOthersRun) {
   EXPECT_EQ(plan[0].onTheSpot, 1u);
   EXPECT_EQ(plan[1].item, 1);
   EXPECT_EQ(plan[1].onTheSpot, 0u);
+  // From the loop's end over its beginning, and on behind it.
+  EXPECT_EQ(plan[1].kernels, (std::vector<int>{0, 1, 2, 3, 4}));
 }
 
 TEST(Prefetch, NothingIsUnderWayWhereTheHostTakesOver) {
