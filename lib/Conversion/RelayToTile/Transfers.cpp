@@ -200,7 +200,8 @@ void tensorturbo::tile::scheduleTransfers(ModuleOp module, const std::vector<fun
       AllocOp alloc;
       if (transfer) {
         alloc = ends.llb.getDefiningOp<AllocOp>();
-        transfer->buffer = kernel.getName().str() + "_" + alloc.getName().str();
+        transfer->buffer = kernel.getName().str() + "_" + std::to_string(transfer - transfers.data()) + "_" +
+                           alloc.getName().str();
         OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
         GlobalOp::create(top, kernel.getLoc(), b.getStringAttr(transfer->buffer),
                          b.getI64IntegerAttr(static_cast<int64_t>(alloc.getBytes())), IntegerAttr(),
