@@ -201,3 +201,17 @@ void LlbPlacement::setAddresses() {
   for (const SharedBuffer &s : shared)
     placeGlobal(s.global);
 }
+
+void LlbPlacement::recordUses(OnChipPlan &plan) const {
+  for (const tile::Transfer &t : transfers) {
+    auto global = ModuleOp(tileModule).lookupSymbol<tile::GlobalOp>(t.buffer);
+    runtime::PlannedBuffer buffer{t.buffer, static_cast<uint32_t>(*global.getAddress()),
+                                  static_cast<uint32_t>(global.getBytes()), 1};
+    for (int k : t.plan.kernels) {
+      auto &named = plan.kernels[loops.kernels()[static_cast<size_t>(k)].name];
+      if (std::none_of(named.begin(), named.end(),
+                       [&](const runtime::PlannedBuffer &b) { return b.name == buffer.name; }))
+        named.push_back(buffer);
+    }
+  }
+}

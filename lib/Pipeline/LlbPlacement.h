@@ -2,6 +2,7 @@
 #pragma once
 #include "Conversion/RelayToTile/Transfers.h"
 #include "Pipeline/KernelLoops.h"
+#include "Pipeline/OnChipPlan.h"
 #include "Schedule/MemoryPlan.h"
 
 namespace tensorturbo {
@@ -29,6 +30,9 @@ public:
   /// Sets all addresses: those of the kernels' own buffers are added to their planned offsets within the
   /// kernel.
   void setAddresses();
+
+  /// Buffers of transfers are in use in kernels that do not name them: those that run meanwhile.
+  void recordUses(OnChipPlan &plan) const;
 
 private:
   mlir::ModuleOp tileModule;

@@ -221,6 +221,7 @@ std::optional<NpuProgram> tensorturbo::buildNpuProgram(ModuleOp module, ModuleOp
     if (buffers[i].constant.empty() && decisions.buffers[i].place == i)
       tileModule.lookupSymbol<tile::GlobalOp>(buffers[i].name).setAddress(buffers[i].address);
   result.onChip = onChipPlan(tileModule, buffers);
+  llb.recordUses(result.onChip);
   for (size_t k = 0; k < loops.kernels().size(); ++k)
     result.onChip.parts[loops.kernels()[k].name] = static_cast<int>(loops.partsOf(k));
   std::vector<codegen::KernelList> segments = loops.callLists(tileModule);
