@@ -161,7 +161,7 @@ TEST(Stages, HeavyWeightsAreNotReadForEveryPart) {
 TEST(Stages, PartsGrowCoarserAsTensorsGrowSmaller) {
   // A quarter of the tensors each time, four times the weights: nested loops, and nothing between goes to
   // DDR.
-  StageProblem p = chain(16, {8, 32, 32, 32, 8, 8, 8, 1, 1, 1, 1});
+  StageProblem p = chain(16, {8, 32, 32, 32, 8, 8, 1, 1, 1, 1, 1});
   for (size_t k = 0; k < p.steps.size(); ++k)
     p.steps[k].weightBytes = k < 3 ? mib / 8 : k < 6 ? 2 * mib : 20 * mib;
   StagePlan plan = planStages(p);
