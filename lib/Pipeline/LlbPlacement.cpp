@@ -135,11 +135,13 @@ bool LlbPlacement::place(const schedule::PrefetchProblem &prefetch,
   transfers.clear();
   for (schedule::PrefetchTransfer &t : schedule::planPrefetch(prefetch))
     transfers.push_back({*items[static_cast<size_t>(t.item)], std::move(t), ""});
-  schedule::MemoryPlanOptions thorough;
-  thorough.maxSteps = 10'000'000;
-  thorough.stopWhenFits = true;
+  // Attempts are many, so each of them is short.
+  schedule::MemoryPlanOptions brief;
+  brief.maxSteps = 5'000'000;
+  brief.exactSteps = 2'000'000;
+  brief.stopWhenFits = true;
   problem = memoryProblem();
-  found = schedule::planMemory(problem, thorough);
+  found = schedule::planMemory(problem, brief);
   return schedule::checkMemoryPlan(problem, found, diags);
 }
 

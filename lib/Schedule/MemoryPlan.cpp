@@ -146,12 +146,23 @@ uint64_t MemoryProblem::lowerBound() const {
   return std::max(roundedBound(*this, 1), bound - std::min(bound, unit - 1));
 }
 
+/// Buffers that are kept from their first to their last use: what fits then fits.
+static MemoryProblem withOneLifetime(const MemoryProblem &problem) {
+  MemoryProblem simple = problem;
+  for (MemoryBuffer &buffer : simple.buffers) {
+    if (!buffer.moreUses.empty())
+      buffer.lastUse = buffer.moreUses.back().second;
+    buffer.moreUses.clear();
+  }
+  return simple;
+}
+
 MemoryPlan planMemory(const MemoryProblem &problem, const MemoryPlanOptions &options) {
   Placer placer(problem);
   std::vector<uint32_t> order = orderBySize(problem.buffers);
   MemoryPlan best = placer.place(order);
   if (best.peak > problem.capacity && options.exactSteps > 0) {
-    PlanSearchResult exact = searchPlan(problem, problem.capacity, options.exactSteps);
+    PlanSearchResult exact = searchPlan(withOneLifetime(problem), problem.capacity, options.exactSteps);
     if (exact.outcome == PlanSearchResult::Found)
       return std::move(exact.plan);
   }
