@@ -2,6 +2,8 @@
 #include "Conversion/RelayToTile/KernelBuilder.h"
 #include "Target/Target.h"
 #include <algorithm>
+#include <bitset>
+#include <limits>
 #include <set>
 
 using namespace mlir;
@@ -145,32 +147,68 @@ bool LlbPlacement::place(const schedule::PrefetchProblem &prefetch,
   return schedule::checkMemoryPlan(problem, found, diags);
 }
 
+/// Bytes that kernels have to wait for, roughly: all of those that move on the spot, a share of those that
+/// move beside few kernels.
+static double exposedBytes(const schedule::PrefetchProblem &problem,
+                           const std::vector<tile::Transfer> &plan) {
+  std::vector<const schedule::PrefetchTransfer *> transferOf(problem.items.size());
+  for (const tile::Transfer &t : plan)
+    transferOf[static_cast<size_t>(t.plan.item)] = &t.plan;
+  double exposed = 0;
+  for (size_t i = 0; i < problem.items.size(); ++i) {
+    const schedule::PrefetchItem &item = problem.items[i];
+    double runs = double(problem.kernels[static_cast<size_t>(item.kernel)].parts), spot = runs;
+    if (const schedule::PrefetchTransfer *t = transferOf[i]) {
+      spot = t->onTheSpot == schedule::allParts ? runs : double(std::bitset<32>(t->onTheSpot).count());
+      exposed +=
+          double(item.bytes) * (runs - spot) * 0.3 / double(std::max<size_t>(t->kernels.size(), 2) - 1);
+    }
+    exposed += double(item.bytes) * spot;
+  }
+  return exposed;
+}
+
 bool LlbPlacement::plan(bool ahead, Diagnostics &diags) {
   std::vector<const tile::WantedTransfer *> items;
-  schedule::PrefetchProblem prefetch = prefetchProblem(items);
-  if (ahead) {
-    // Holes between buffers: where the placement ends too high, transfers must leave more room next time.
-    constexpr int64_t step = 64 * 1024;
-    constexpr int attempts = 16;
-    for (schedule::PrefetchProblem tighter = prefetch; tighter.distance > 0; --tighter.distance)
-      for (int i = 0; i < attempts; ++i) {
-        Diagnostics findings;
-        if (place(tighter, items, findings))
-          return true;
+  const schedule::PrefetchProblem whole = prefetchProblem(items);
+  // A plan that fills LLB to the brim may have no placement: where buffers end too high, transfers must leave
+  // more room next time. How much is left free everywhere from the start decides who gets the rest.
+  constexpr int64_t step = 64 * 1024;
+  constexpr int attempts = 12;
+  std::vector<tile::Transfer> bestTransfers;
+  schedule::MemoryProblem bestProblem;
+  schedule::MemoryPlan bestFound;
+  double least = std::numeric_limits<double>::infinity();
+  for (int64_t free = 0; ahead && free <= whole.llbBytes / 2;
+       free += free < 1024 * 1024 ? 256 * 1024 : 1024 * 1024) {
+    schedule::PrefetchProblem prefetch = whole;
+    prefetch.llbBytes -= free;
+    for (int i = 0; i < attempts; ++i) {
+      Diagnostics findings;
+      if (!place(prefetch, items, findings)) {
         std::vector<bool> crowded = crowdedKernels(step);
         for (size_t k = 0; k < kernels.size(); ++k)
-          tighter.kernels[k].liveBytes += crowded[k] ? step : 0;
+          prefetch.kernels[k].liveBytes += crowded[k] ? step : 0;
+        continue;
       }
-    // At last everywhere.
-    for (schedule::PrefetchProblem tighter = prefetch; tighter.llbBytes > prefetch.llbBytes / 2;
-         tighter.llbBytes -= 4 * step) {
-      Diagnostics findings;
-      if (place(tighter, items, findings))
-        return true;
+      if (double exposed = exposedBytes(whole, transfers); exposed < least) {
+        least = exposed;
+        bestTransfers = transfers;
+        bestProblem = problem;
+        bestFound = found;
+      }
+      break;
     }
   }
-  prefetch.channels = 0;
-  return place(prefetch, items, diags);
+  if (least < std::numeric_limits<double>::infinity()) {
+    transfers = std::move(bestTransfers);
+    problem = std::move(bestProblem);
+    found = std::move(bestFound);
+    return true;
+  }
+  schedule::PrefetchProblem none = whole;
+  none.channels = 0;
+  return place(none, items, diags);
 }
 
 void LlbPlacement::scheduleTransfers() {
