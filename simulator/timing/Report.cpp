@@ -274,9 +274,10 @@ std::string RunReport::table(size_t most) const {
       out += format(" %s %.1f %%", causeNames[order[i]], sum[e].stall[order[i]] / time * 100);
     out += "\n";
   }
-  out += format("DDR %s, LLB %s; highest use of L1 %s, IM %s, LLB %s\n", bytesText(timing.bytes.ddr).c_str(),
-                bytesText(timing.bytes.llb).c_str(), bytesText(double(timing.l1Used)).c_str(),
-                bytesText(double(timing.imUsed)).c_str(), bytesText(double(timing.llbUsed)).c_str());
+  out += format("DDR %s, LLB %s; most in use at once of L1 %s, IM %s, LLB %s\n",
+                bytesText(timing.bytes.ddr).c_str(), bytesText(timing.bytes.llb).c_str(),
+                bytesText(double(timing.l1Used)).c_str(), bytesText(double(timing.imUsed)).c_str(),
+                bytesText(double(timing.llbUsed)).c_str());
   out += format("%-40s %12s %6s %6s %6s %6s %6s %6s %9s %9s  %s\n", "layer", "cycles", "share", "peak", "mme",
                 "vme", "mte", "dma", "DDR", "LLB", "mme waits for");
   std::vector<size_t> order(timing.layers.size());

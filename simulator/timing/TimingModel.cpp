@@ -3,6 +3,7 @@
 #include "simulator/timing/Accounts.h"
 #include "simulator/timing/Bandwidth.h"
 #include "simulator/timing/InstructionCost.h"
+#include "simulator/timing/MemoryUse.h"
 #include "simulator/timing/Overlap.h"
 #include <algorithm>
 #include <cmath>
@@ -27,7 +28,8 @@ class Model {
 public:
   Model(const TraceRecorder &record, const TimingOptions &options)
       : record(record), options(options), costs(options.costs), cores(record.cores()),
-        flows(slots(), capacities()), due(slots(), never), arrived(record.meetings().size()) {
+        flows(slots(), capacities()), due(slots(), never), arrived(record.meetings().size()),
+        memory(record.cores()) {
     result.cores.resize(cores.size());
     result.layers.resize(options.layers + 1);
     for (LayerTime &layer : result.layers)
@@ -256,6 +258,8 @@ private:
       }
     wait(core, Front::Barrier);
     uint32_t members = arrive(core, event.meeting);
+    if (members == (1u << cores.size()) - 1)
+      memory.nextPhase();
     for (CoreState &other : cores)
       if (members >> other.id & 1) {
         if (&other != &core)
@@ -446,17 +450,8 @@ private:
     layer.bytes.im += work.imBytes;
     layer.bytes.mesh += work.meshBytes;
     layer.bytes.llb += first ? work.llbBytes : 0;
-    for (uint8_t i = 0; i < event.regionCount; i++) {
-      const Region &region = event.regions[i];
-      uint64_t end = region.end();
-      if (region.address < l1Base)
-        continue; // senseless operand in a run without data
-      uint64_t &used = region.address < imBase    ? result.l1Used
-                       : region.address < llbBase ? result.imUsed
-                                                  : result.llbUsed;
-      uint32_t base = region.address < imBase ? l1Base : region.address < llbBase ? imBase : llbBase;
-      used = std::max(used, end - base);
-    }
+    for (uint8_t i = 0; i < event.regionCount; i++)
+      memory.touch(core.id, event.regions[i]);
   }
 
   // System DMA.
@@ -473,6 +468,14 @@ private:
     state.flowing = false;
     state.start = now;
     state.layer = layer;
+    const Transfer &transfer = transferOf(channel);
+    for (const TransferPiece &piece : transfer.pieces) {
+      auto bytes = static_cast<uint32_t>(piece.bytes());
+      if (!piece.fromDdr)
+        memory.touch(transfer.core, {piece.source, piece.rows, piece.rowBytes, piece.sourceStride, false, 0});
+      if (!piece.toDdr)
+        memory.touch(transfer.core, {piece.destination, 1, bytes, bytes, true, 0});
+    }
     due[slotOfChannel(channel)] = now + costs.dmaStart;
   }
 
@@ -497,8 +500,6 @@ private:
       MemoryBytes &bytes = result.layers[state.layer].bytes;
       bytes.ddr += double(piece.bytes()) * (piece.fromDdr + piece.toDdr);
       bytes.llb += double(piece.bytes()) * (!piece.fromDdr + !piece.toDdr);
-      if (!piece.toDdr)
-        result.llbUsed = std::max(result.llbUsed, (piece.destination - llbBase) % llbSize + piece.bytes());
       return;
     }
     state.busy = false;
@@ -515,6 +516,10 @@ private:
   void finish() {
     result.cycles = now;
     result.complete = ended == cores.size();
+    MemoryUse::Peak peak = memory.peak();
+    result.l1Used = peak.l1;
+    result.imUsed = peak.im;
+    result.llbUsed = peak.llb;
     for (CoreState &core : cores)
       accrue(core);
     double share = 1.0 / double(std::max<size_t>(1, cores.size()));
@@ -539,6 +544,7 @@ private:
   std::vector<uint8_t> engineOf;
   std::vector<FlowUse> uses;
   TimingResult result;
+  MemoryUse memory;
   double now = 0;
   size_t ended = 0;
   int waitersForDma = 0;

@@ -109,7 +109,8 @@ struct TimingResult {
   /// options.layers + 1 entries.
   std::vector<LayerTime> layers;
   MemoryBytes bytes;
-  /// Highest byte used, as an offset into the memory, over all cores.
+  /// Most bytes that held something of use at once, in blocks of MemoryUse::blockBytes; L1 and IM: of the
+  /// core that used most.
   uint64_t l1Used = 0, imUsed = 0, llbUsed = 0;
   uint64_t instructions = 0;
   Utilisation utilisation;

@@ -1,5 +1,6 @@
 """The timing model from the outside: reports, profiles, traces, counts of the recorded programs."""
 
+import bisect
 import json
 import os
 import pathlib
@@ -137,35 +138,79 @@ def test_profiles_and_constants(digits, tmp_path):
         assert result.returncode == 1 and word in result.stderr, (flags, result.stderr)
 
 
-def test_trace(digits, tmp_path):
-    """Slices on their tracks do not overlap; every flow has both ends inside slices."""
-    path, _, _ = digits
+#: What the viewer's importer wants of each kind of event (phase), by the description of the trace event format.
+TRACE_FIELDS = {
+    "X": {"name": str, "pid": int, "tid": int, "ts": float, "dur": float, "args": dict},
+    "s": {"name": str, "cat": str, "id": int, "pid": int, "tid": int, "ts": float, "bp": str},
+    "f": {"name": str, "cat": str, "id": int, "pid": int, "tid": int, "ts": float, "bp": str},
+    "M": {"name": str, "pid": int, "args": dict},
+}
+
+
+def check_trace(path):
+    """A trace as the viewer's importer sees it: it knows whole nanoseconds, and binds a flow's end to the slice around it."""
+    document = json.loads(path.read_text())
+    assert set(document) == {"displayTimeUnit", "traceEvents"} and document["displayTimeUnit"] in ("ms", "ns")
+    tracks, flows, named = {}, {"s": {}, "f": {}}, {"process_name": {}, "thread_name": {}}
+    for event in document["traceEvents"]:
+        assert event["ph"] in TRACE_FIELDS, event
+        fields = TRACE_FIELDS[event["ph"]]
+        for field, kind in fields.items():
+            value = event.get(field)
+            assert isinstance(value, (int, float) if kind is float else kind) and not isinstance(value, bool), (field, event)
+        track = event["pid"], event.get("tid")
+        if event["ph"] == "M":
+            assert event["name"] in named and set(event["args"]) == {"name"} and event["args"]["name"], event
+            assert track not in named[event["name"]], "named twice"
+            named[event["name"]][track] = event["args"]["name"]
+            continue
+        assert event["ts"] >= 0
+        at = int(event["ts"] * 1000 + 1e-6)
+        if event["ph"] == "X":
+            assert event["dur"] >= 0 and event["args"]["node"] and event["args"]["pc"].startswith("0x")
+            tracks.setdefault(track, []).append((at, int((event["ts"] + event["dur"]) * 1000 + 1e-6)))
+        else:
+            assert event["bp"] == "e" and event["id"] not in flows[event["ph"]], event
+            flows[event["ph"]][event["id"]] = (track, at, event["name"], event["cat"])
+    for track, slices in tracks.items():
+        assert track in named["thread_name"] and (track[0], None) in named["process_name"]
+        slices.sort()
+        for (_, end), (begin, _) in zip(slices, slices[1:]):
+            assert begin >= end, f"slices of {track} overlap at {begin} ns"
+    assert set(flows["s"]) == set(flows["f"])
+    for number, (from_track, from_at, *kind) in flows["s"].items():
+        to_track, to_at, *to_kind = flows["f"][number]
+        assert kind == to_kind and from_at <= to_at
+        for track, at in ((from_track, from_at), (to_track, to_at)):
+            begins = [begin for begin, _ in tracks[track]]
+            begin, end = tracks[track][bisect.bisect_right(begins, at) - 1]
+            assert begin <= at <= end, f"flow {number} ends at {at} ns of {track}, in no slice"
+    return document["traceEvents"], tracks, named, {kind for _, _, *kind_ in flows["s"].values() for kind in kind_}
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_trace(digits, tmp_path, level):
+    """A whole network; every event as the trace event format wants it."""
+    path = tmp_path / "m.stcobj"
+    flags = ["--shape", "image=10,1,8,8", "--level", level]
+    assert run_tool("compile", harness.ROOT / "models/digits/digits_cnn.onnx", "-o", path, *flags).returncode == 0
     trace = tmp_path / "t.json"
     result = run_tool("run", path, "--timing-only", "--trace", trace)
     assert result.returncode == 0, result.stderr
-    events = json.loads(trace.read_text())["traceEvents"]
-    tracks, ends = {}, {"s": {}, "f": {}}
-    for event in events:
-        if event["ph"] == "X":
-            tracks.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event["ts"] + event["dur"]))
-            assert event["args"]["node"]
-        elif event["ph"] in ends:
-            ends[event["ph"]].setdefault(event["id"], []).append(event)
+    events, tracks, named, kinds = check_trace(trace)
     assert len({pid for pid, _ in tracks}) == 9, "eight cores and the DMA"
-    for slices in tracks.values():
-        slices.sort()
-        for (_, end), (begin, _) in zip(slices, slices[1:]):
-            assert begin >= end - 1e-5
-    assert ends["f"] and set(ends["f"]) == set(ends["s"])
-    assert all(len(list_) == 1 for side in ends.values() for list_ in side.values())
-    assert {e["name"] for side in ends.values() for list_ in side.values() for e in list_} == {"transfer", "barrier"}
-    for side in ends.values():
-        for list_ in side.values():
-            for event in list_:
-                assert any(b - 1e-5 <= event["ts"] <= e + 1e-5 for b, e in tracks[event["pid"], event["tid"]])
-    named = {e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
-    assert {"scalar", "MME", "VME", "MTE"} <= named
+    assert {"scalar", "MME", "VME", "MTE"} <= set(named["thread_name"].values())
+    assert kinds == {"transfer", "barrier"}
     assert any("conv1" in e["args"]["node"] for e in events if e["ph"] == "X")
+
+
+@pytest.mark.skipif(not PROGRAMS.exists(), reason="recorded programs not found (set TT_SHARED)")
+@pytest.mark.parametrize("name", ["conv8", "exchange", "groups", "sysdma2d"])
+def test_trace_of_recorded_programs(name, tmp_path):
+    """pld, icmov, two barrier groups, chains of descriptors."""
+    trace = tmp_path / "t.json"
+    timed(name, tmp_path, "--trace", trace)
+    check_trace(trace)
 
 
 def test_host_segments_do_not_count(digits, tmp_path):
