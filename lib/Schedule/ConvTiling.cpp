@@ -100,6 +100,8 @@ namespace {
 struct Candidate {
   const ConvProblem &p;
   ConvTiling t;
+  /// Bytes of weights that the kernel brings from DDR while it runs.
+  int64_t streamed = 0;
 
   bool fits() {
     const WindowShape &w = p.window;
@@ -173,6 +175,11 @@ private:
       t.cycles = in + out + chunks * (std::max(t.cycles, in + out) + chunkCycles) + t.cycles;
     else
       t.cycles = chunks * (t.cycles + in + out);
+    double weights = chunks * double(streamed) / rate;
+    if (t.groupSlots == 2)
+      t.cycles = std::max(t.cycles, weights) + 0.05 * t.cycles;
+    else
+      t.cycles += weights;
   }
 };
 } // namespace
@@ -215,7 +222,7 @@ std::optional<ConvTiling> schedule::chooseConvTiling(const ConvProblem &p, std::
     if (blockOut > outputOfGroup || (p.groups > 1 && outputOfGroup % blockOut != 0) || blockOut > 256)
       continue;
     for (int64_t coreBlocks = 1; coreBlocks <= p.ncore; coreBlocks *= 2) {
-      Candidate c{p, {}};
+      Candidate c{p, {}, 0};
       c.t.gatherRows = gather;
       c.t.blockOut = blockOut;
       c.t.blockIn = inputOfBlock;
@@ -230,6 +237,15 @@ std::optional<ConvTiling> schedule::chooseConvTiling(const ConvProblem &p, std::
       int64_t half = p.staging.room / 2, most = allWeights <= half + half / 2 ? allWeights : half;
       int64_t weightRoom = std::max(block, std::min(allWeights, most));
       c.t.blocksPerGroup = std::min(c.t.blocks, weightRoom / block);
+      c.t.groupSlots = 1;
+      // Those that do not fit pass through LLB, in two slots if these are not too small.
+      int64_t slot = std::min(half * 3 / 4, longestCopy) / (block * coreBlocks) * coreBlocks;
+      if (c.t.blocksPerGroup < c.t.blocks && slot > 0) {
+        c.t.groupSlots = 2;
+        c.t.blocksPerGroup = slot;
+        weightRoom = 2 * slot * block;
+      }
+      c.streamed = c.t.blocksPerGroup < c.t.blocks && !comesInGroups(p, block * coreBlocks) ? allWeights : 0;
       // Weights that pass through LLB in groups would pass again for each chunk.
       int64_t good = c.t.blocksPerGroup == c.t.blocks && allWeights <= p.weightGroupBytes
                          ? goodChunkCount(w, p.staging)

@@ -72,8 +72,9 @@ struct ConvTiling {
   int64_t parts = 1, partIn = 0;
   /// Cores = coreRows * coreBlocks: the former share out tiles, the latter weight blocks.
   int64_t coreRows = 8, coreBlocks = 1;
-  /// Weight blocks that lie in LLB at once.
-  int64_t blocksPerGroup = 1;
+  /// Weight blocks that lie in LLB at once, and of how many such groups: 2 if one comes while the other is
+  /// used.
+  int64_t blocksPerGroup = 1, groupSlots = 1;
   /// Weight blocks that fit L1 at once: 2 if the next one is loaded ahead.
   int64_t weightSlots = 1;
   /// Rows are gathered one by one because strides or dilations of the two axes differ.
@@ -94,6 +95,11 @@ struct ConvTiling {
   /// block may begin while the vector engine still reads the sums of the last one.
   int64_t accumulatorSets = 1;
 };
+
+/// Weights that are cut into groups with a kernel each: groups may be somewhat larger than wanted.
+inline bool comesInGroups(const ConvProblem &p, int64_t groupBytes) {
+  return groupBytes <= 2 * p.weightGroupBytes;
+}
 
 /// The best tiling by the cost estimate, or nothing with the rule that no tiling meets in `why`.
 std::optional<ConvTiling> chooseConvTiling(const ConvProblem &problem, std::string &why);

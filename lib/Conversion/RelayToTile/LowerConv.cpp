@@ -193,11 +193,14 @@ public:
 
   /// Weight blocks `firstBlock` to `firstBlock + count - 1` of the constant.
   void run(Value weightsDdr, int64_t blockBytes, int64_t firstBlock, int64_t count) {
+    weightsAt = kb.constant(0);
     int64_t slabRows =
         t.gatherRows ? w.dilationWidth * (w.kernelHeight - 1) + 1 : std::min(w.inputRows(t.rows), w.height);
     int64_t tilePixels = t.rows * w.outWidth;
-    int64_t atOnce = std::min(t.blocksPerGroup, count);
-    weightsLlb = kb.alloc(MemoryLevel::LLB, atOnce * blockBytes, "weights");
+    // A kernel for a part of the blocks has them all at once.
+    int64_t atOnce = count < t.blocks ? count : std::min(t.blocksPerGroup, count);
+    bool overlapped = atOnce < count && t.groupSlots == 2;
+    weightsLlb = kb.alloc(MemoryLevel::LLB, (overlapped ? 2 : 1) * atOnce * blockBytes, "weights");
     // Two of each, so that engines work on neighbouring tiles at once.
     slabBytes = align(slabRows * w.width * t.blockIn * 2);
     tileBytes = align(tilePixels * t.blockOut * 2);
@@ -233,6 +236,8 @@ public:
     nest.forEachChunk([&] {
       if (resident)
         return group(kb.constant(firstBlock), kb.constant(count), blockBytes);
+      if (overlapped)
+        return overlappedGroups(weightsDdr, blockBytes, count, atOnce);
       kb.loop(firstBlock, firstBlock + count, atOnce, [&](Value first) {
         Value blocks = kb.min(kb.constant(atOnce), kb.sub(kb.constant(firstBlock + count), first));
         bringWeights(first, blocks);
@@ -244,6 +249,32 @@ public:
   }
 
 private:
+  /// Groups of weight blocks through two slots of LLB: one comes while the other is used.
+  void overlappedGroups(Value weightsDdr, int64_t blockBytes, int64_t count, int64_t atOnce) {
+    int64_t groups = ceilDiv(count, atOnce);
+    auto blocksOf = [&](Value group) {
+      return kb.min(kb.constant(atOnce), kb.sub(kb.constant(count), kb.mul(group, atOnce)));
+    };
+    auto copyOf = [&](Value group, Value slot) {
+      return KernelBuilder::Copy{weightsLlb, kb.mul(slot, atOnce * blockBytes), weightsDdr,
+                                 kb.mul(group, atOnce * blockBytes), kb.mul(blocksOf(group), blockBytes)};
+    };
+    Value zero = kb.constant(0), one = kb.constant(1);
+    kb.onMaster([&] {
+      KernelBuilder::Copy c = copyOf(zero, zero);
+      kb.dma(c.dstBuffer, c.dstOffset, c.srcBuffer, c.srcOffset, c.bytes, atOnce * blockBytes);
+    });
+    kb.barrier();
+    kb.loop(0, groups, 1, [&](Value index) {
+      Value slot = kb.rem(index, kb.constant(2)), more = kb.less(index, kb.constant(groups - 1));
+      kb.onMaster([&] { kb.when(more, [&] { kb.startDma(copyOf(kb.add(index, 1), kb.sub(one, slot))); }); });
+      weightsAt = kb.mul(slot, atOnce * blockBytes);
+      group(kb.mul(index, atOnce), blocksOf(index), blockBytes);
+      kb.onMaster([&] { kb.when(more, [&] { kb.waitDma(); }); });
+      kb.barrier();
+    });
+  }
+
   static int64_t align(int64_t bytes) { return ceilDiv(bytes, 64) * 64; }
 
   /// Weight block `inGroup` of the group to L1.
@@ -254,6 +285,7 @@ private:
   /// Cores that all take the same blocks share one read of LLB.
   void moveWeights(Value weightSlot, Value from, int64_t bytes) {
     Value to = kb.mul(weightSlot, blockStride);
+    from = kb.add(weightsAt, from);
     if (t.coreBlocks == 1)
       kb.broadcastLinear(weightsL1, to, weightsLlb, from, kb.constant(bytes / 2), bytes / 2);
     else
@@ -487,6 +519,8 @@ private:
   int64_t slabBytes = 0, tileBytes = 0, blockStride = 0;
   // Of the weight block that the code being built works on.
   Value firstOut, channelsOut, firstIn, weightSlot;
+  /// Where the group of weight blocks begins in `weightsLlb`.
+  Value weightsAt;
 };
 } // namespace
 
@@ -494,7 +528,8 @@ private:
 static int64_t blocksPerKernel(const KernelSpec &spec, const ConvSource &source, const ConvTiling &t,
                                int64_t blockBytes) {
   bool oneChunk = t.chunk.imagesPerChunk >= source.window.batch && !t.chunk.rowsPerChunk;
-  if (!spec.weightGroupBytes || !oneChunk || t.blocks * blockBytes <= spec.weightGroupBytes)
+  if (!spec.weightGroupBytes || !oneChunk || t.blocks * blockBytes <= spec.weightGroupBytes ||
+      t.coreBlocks * blockBytes > 2 * spec.weightGroupBytes)
     return t.blocks;
   int64_t turns = std::max<int64_t>(spec.weightGroupBytes / (blockBytes * t.coreBlocks), 1);
   // Equal groups.
