@@ -53,3 +53,20 @@ func.func @kernel(%n: i32, %l1: !tile.ptr<L1>, %im: !tile.ptr<IM>, %llb: !tile.p
   tile.dot rows %l1, %im, %im size(%n, %n) strides(%n, %n, %n) : !tile.ptr<L1>, !tile.ptr<IM>, !tile.ptr<IM>
   return
 }
+
+// CHECK-LABEL: func.func @transfers
+func.func @transfers(%n: i32, %llb: !tile.ptr<LLB>, %ddr: !tile.ptr<DDR>, %there: !tile.buffer<DDR>) {
+  %mine = tile.alloc "rows" 4096 : !tile.buffer<LLB>
+  // CHECK: tile.bring %{{.*}}, %{{.*}} bytes 4096 : <LLB>, <DDR>
+  tile.bring %mine, %there bytes 4096 : !tile.buffer<LLB>, !tile.buffer<DDR>
+  // CHECK: tile.bring %{{.*}} bytes 1024 from 64 part 2048 :
+  tile.bring %mine, %there bytes 1024 from 64 part 2048 : !tile.buffer<LLB>, !tile.buffer<DDR>
+  // CHECK: tile.write_back %{{.*}} bytes 1024 part 2048 : <DDR>, <LLB>
+  tile.write_back %there, %mine bytes 1024 part 2048 : !tile.buffer<DDR>, !tile.buffer<LLB>
+  // CHECK: tile.dma_start %{{.*}}, %{{.*}} from %{{.*}}, %{{.*}} bytes %{{.*}}, %{{.*}} channel 3 :
+  tile.dma_start %llb, %ddr from %ddr, %llb bytes %n, %n channel 3
+    : !tile.ptr<LLB>, !tile.ptr<DDR> from !tile.ptr<DDR>, !tile.ptr<LLB>
+  // CHECK: tile.dma_wait channel 3
+  tile.dma_wait channel 3
+  return
+}
