@@ -46,6 +46,8 @@ protected:
     linked->segments = compiled->segments;
     linked->symbols = compiled->symbols;
     linked->entry = compiled->entry;
+    // They speak of the instructions of the program that is gone.
+    linked->sections.erase(runtime::section::operands);
     return linked->write(result, diags);
   }
 
