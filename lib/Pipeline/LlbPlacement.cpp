@@ -26,10 +26,6 @@ std::vector<size_t> LlbPlacement::roots() const {
   return result;
 }
 
-static int64_t aligned(int64_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
-
 /// In this order: resident tensors, kernels' own buffers, buffers of transfers, shared buffers.
 schedule::MemoryProblem LlbPlacement::memoryProblem() const {
   schedule::MemoryProblem p;
@@ -55,7 +51,7 @@ schedule::MemoryProblem LlbPlacement::memoryProblem() const {
   for (size_t k = 0; k < kernels.size(); ++k) {
     int64_t own = wanted[k].otherLlbBytes;
     for (const tile::WantedTransfer &w : wanted[k].list)
-      own += besides.count(w.op) ? 0 : aligned(w.bytes);
+      own += besides.count(w.op) ? 0 : schedule::paddedBytes(w.bytes);
     add(loops.kernels()[k].name, own, {static_cast<int>(k), static_cast<int>(k)});
   }
   for (const tile::Transfer &t : transfers) {

@@ -7,6 +7,7 @@
 #include "Pipeline/OperandBounds.h"
 #include "Pipeline/PassRunner.h"
 #include "Pipeline/StagePlanning.h"
+#include "Support/IntMath.h"
 #include "Target/Target.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/JSON.h"
@@ -14,10 +15,6 @@
 
 using namespace mlir;
 using namespace tensorturbo;
-
-static uint64_t alignUp(uint64_t value, uint64_t to) {
-  return (value + to - 1) / to * to;
-}
 
 /// Constants follow the program, one after the other. Their end.
 static uint64_t placeConstants(ModuleOp tileModule) {

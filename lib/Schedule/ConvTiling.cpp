@@ -1,17 +1,11 @@
 #include "Schedule/ConvTiling.h"
+#include "Schedule/MemoryPlan.h"
 #include "Target/Target.h"
 #include <algorithm>
 #include <cmath>
 
 using namespace tensorturbo;
 using namespace tensorturbo::schedule;
-
-static int64_t ceilDiv(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-static int64_t align(int64_t bytes) {
-  return ceilDiv(bytes, 64) * 64;
-}
 
 // Memory left for a kernel's own use; the margin covers alignment of the single buffers.
 static constexpr int64_t margin = 2048;
@@ -52,8 +46,8 @@ std::optional<ChunkPlan> schedule::chooseChunk(const WindowShape &w, const Stagi
     return std::nullopt;
   auto inBytes = [&](int64_t rows) { return std::min(w.inputRows(rows), w.height) * w.inputRowBytes(); };
   auto bytes = [&](int64_t inRows, int64_t outRows) {
-    return (staging.input ? align(inRows * w.inputRowBytes()) : 0) +
-           staging.outputs * align(outRows * w.outputRowBytes());
+    return (staging.input ? paddedBytes(inRows * w.inputRowBytes()) : 0) +
+           staging.outputs * paddedBytes(outRows * w.outputRowBytes());
   };
   int64_t image = bytes(w.height, w.outHeight);
   if (image == 0)
@@ -107,14 +101,14 @@ struct Candidate {
     const WindowShape &w = p.window;
     int64_t slabRows =
         t.gatherRows ? w.dilationWidth * (w.kernelHeight - 1) + 1 : std::min(w.inputRows(t.rows), w.height);
-    int64_t slab = align(slabRows * w.width * t.blockIn * 2);
-    int64_t tile = align(t.rows * w.outWidth * t.blockOut * 2);
+    int64_t slab = paddedBytes(slabRows * w.width * t.blockIn * 2);
+    int64_t tile = paddedBytes(t.rows * w.outWidth * t.blockOut * 2);
     int64_t rows = t.chunk.rowsPerChunk ? t.chunk.rowsPerChunk : w.outHeight;
     t.tilesPerCore = ceilDiv(t.chunk.imagesPerChunk * ceilDiv(rows, t.rows), t.coreRows);
     int64_t slabs = t.stationary ? t.tilesPerCore : 2;
-    int64_t weights = t.stationary ? 2 * align(t.weightBlockBytes(p) / t.parts)
-                                   : t.weightSlots * align(t.weightBlockBytes(p));
-    int64_t l1 = slabs * slab + weights + 2 * tile * (1 + p.residuals) + align(p.epilogueBytes);
+    int64_t weights = t.stationary ? 2 * paddedBytes(t.weightBlockBytes(p) / t.parts)
+                                   : t.weightSlots * paddedBytes(t.weightBlockBytes(p));
+    int64_t l1 = slabs * slab + weights + 2 * tile * (1 + p.residuals) + paddedBytes(p.epilogueBytes);
     int64_t im = tile * (t.parts > 1 ? 3 : 2);
     if (t.stationary && t.parts > 1) {
       t.accumulatorSets = (2 * t.tilesPerCore + 2) * tile <= imBytes() ? 2 : 1;
@@ -231,7 +225,7 @@ std::optional<ConvTiling> schedule::chooseConvTiling(const ConvProblem &p, std::
       c.t.coreBlocks = coreBlocks;
       c.t.coreRows = p.ncore / coreBlocks;
       splitReduction(p, c.t, 2304);
-      int64_t block = align(c.t.weightBlockBytes(p)), allWeights = block * c.t.blocks;
+      int64_t block = paddedBytes(c.t.weightBlockBytes(p)), allWeights = block * c.t.blocks;
       // Weights take what they need of LLB, at most half of it unless that is nearly enough or one block is
       // larger.
       int64_t half = p.staging.room / 2, most = allWeights <= half + half / 2 ? allWeights : half;
@@ -253,7 +247,7 @@ std::optional<ConvTiling> schedule::chooseConvTiling(const ConvProblem &p, std::
       for (int64_t pieces : {int64_t(1), good, 2 * good}) {
         if (pieces > 1 && good == 1)
           continue;
-        auto chunk = chooseChunk(w, p.staging, weightRoom + align(p.epilogueBytes), pieces);
+        auto chunk = chooseChunk(w, p.staging, weightRoom + paddedBytes(p.epilogueBytes), pieces);
         if (!chunk || (pieces > 1 && chunk->slots == 1))
           continue;
         c.t.chunk = *chunk;

@@ -1,4 +1,5 @@
 #include "Schedule/DepthwisePlan.h"
+#include "Schedule/MemoryPlan.h"
 #include "Target/Target.h"
 #include <algorithm>
 #include <array>
@@ -7,13 +8,6 @@
 
 using namespace tensorturbo;
 using namespace tensorturbo::schedule;
-
-static int64_t ceilDiv(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-static int64_t align(int64_t bytes) {
-  return ceilDiv(bytes, 64) * 64;
-}
 
 /// Largest byte stride and largest extent of the instructions' fields.
 static constexpr int64_t mostStride = 65534, mostExtent = 65535;
@@ -27,9 +21,9 @@ static int64_t pairWeights(const WindowShape &w) {
 }
 
 static bool pairsFit(const WindowShape &w, int64_t rows, int64_t epilogueBytes) {
-  int64_t in = align(std::min(w.inputRows(rows), w.height) * w.inputRowBytes());
-  int64_t plane = align(ceilDiv(rows, 2) * w.outputRowBytes()),
-          sum = align(ceilDiv(rows, 2) * w.outWidth * 64);
+  int64_t in = paddedBytes(std::min(w.inputRows(rows), w.height) * w.inputRowBytes());
+  int64_t plane = paddedBytes(ceilDiv(rows, 2) * w.outputRowBytes()),
+          sum = paddedBytes(ceilDiv(rows, 2) * w.outWidth * 64);
   return 2 * in + 4 * plane + pairWeights(w) + 2 * w.channels + epilogueBytes + 4096 <=
              int64_t(target::p920().l1().size) &&
          2 * sum <= int64_t(target::p920().im().size) &&
@@ -41,12 +35,14 @@ static bool fits(const WindowShape &w, const DepthwisePlan &plan, int64_t rows, 
   if (plan.pairs)
     return rows % 2 == 0 && pairsFit(w, rows, epilogueBytes);
   int64_t inRows = std::min(w.inputRows(rows), w.height), matrix = w.channels - plan.vector;
-  int64_t part = align(rows * w.outWidth * plan.vector * 2), tile = align(rows * w.outWidth * matrix * 2);
-  int64_t l1 = epilogueBytes + 4096 + plan.matrixWeights(w) + 2 * align(inRows * w.width * matrix * 2) +
+  int64_t part = paddedBytes(rows * w.outWidth * plan.vector * 2),
+          tile = paddedBytes(rows * w.outWidth * matrix * 2);
+  int64_t l1 = epilogueBytes + 4096 + plan.matrixWeights(w) + 2 * paddedBytes(inRows * w.width * matrix * 2) +
                2 * (1 + residuals) * tile;
   if (plan.vector) {
-    int64_t guard = align(plan.guardElements(w) * 2);
-    l1 += 2 * w.strideWidth * (guard + align(inRows * (w.width / w.strideWidth) * plan.vector * 2)) + guard;
+    int64_t guard = paddedBytes(plan.guardElements(w) * 2);
+    l1 += 2 * w.strideWidth * (guard + paddedBytes(inRows * (w.width / w.strideWidth) * plan.vector * 2)) +
+          guard;
     l1 += (w.kernelWidth + 2 * (1 + residuals)) * part + plan.vectorWeights(w) * (1 + w.outWidth) + 4096;
   }
   return l1 <= int64_t(target::p920().l1().size) && 2 * tile <= int64_t(target::p920().im().size) &&

@@ -26,10 +26,6 @@ bool lifetimesMeet(const MemoryBuffer &a, const MemoryBuffer &b) {
          std::any_of(a.moreUses.begin(), a.moreUses.end(), [&](const Lifetime &l) { return meets(l, b); });
 }
 
-uint64_t alignUp(uint64_t value, uint64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
-
 /// Places buffers one after the other, each at the lowest offset that is free during its life.
 class Placer {
 public:

@@ -1,6 +1,7 @@
 // Addresses inside one memory level for buffers with lifetimes.
 #pragma once
 #include "Support/Diagnostics.h"
+#include "Support/IntMath.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,12 +10,19 @@
 
 namespace tensorturbo::schedule {
 
+/// Buffers begin at multiples of this many bytes.
+constexpr int64_t bufferAlignment = 64;
+/// What a buffer takes beside others.
+constexpr int64_t paddedBytes(int64_t bytes) {
+  return alignUp(bytes, bufferAlignment);
+}
+
 /// One buffer. Two buffers may share bytes if their lifetimes do not meet.
 struct MemoryBuffer {
   std::string name;
   uint64_t bytes = 0;
   /// Power of two.
-  uint64_t alignment = 64;
+  uint64_t alignment = bufferAlignment;
   /// First and last step at which the buffer holds data, both included.
   int64_t firstUse = 0, lastUse = 0;
   /// Further times at which it does, behind the first one and one another: loops lead back to earlier steps.

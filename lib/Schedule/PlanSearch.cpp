@@ -7,10 +7,6 @@ namespace {
 
 constexpr uint64_t nowhere = UINT64_MAX;
 
-uint64_t alignUp(uint64_t value, uint64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
-
 /// The problem in sections: pieces of time between which no life begins or ends.
 struct Sections {
   explicit Sections(const MemoryProblem &problem) {

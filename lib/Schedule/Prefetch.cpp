@@ -1,4 +1,5 @@
 #include "Schedule/Prefetch.h"
+#include "Schedule/MemoryPlan.h"
 #include <algorithm>
 #include <bitset>
 #include <optional>
@@ -28,7 +29,7 @@ public:
       runsOf[at(p.runs[t].kernel)].push_back(static_cast<int>(t));
     // Each kernel's own buffers, which have no other place yet.
     for (const PrefetchItem &item : p.items)
-      taken[at(item.kernel)] += aligned(item.bytes);
+      taken[at(item.kernel)] += paddedBytes(item.bytes);
   }
 
   std::vector<PrefetchTransfer> run() {
@@ -65,7 +66,6 @@ private:
   std::vector<std::vector<Flight>> channels;
 
   static size_t at(int index) { return static_cast<size_t>(index); }
-  static int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
   const PrefetchKernel &kernelOf(int item) const { return p.kernels[at(p.items[at(item)].kernel)]; }
 
   void improve(int item, int distance) {
@@ -280,13 +280,13 @@ private:
     const PrefetchItem &item = p.items[at(c.transfer.item)];
     for (int k : c.transfer.kernels)
       if (k != item.kernel)
-        taken[at(k)] += sign * aligned(item.bytes);
+        taken[at(k)] += sign * paddedBytes(item.bytes);
   }
 
   bool take(Candidate &c) {
     const PrefetchItem &item = p.items[at(c.transfer.item)];
     for (int k : c.transfer.kernels)
-      if (k != item.kernel && taken[at(k)] + aligned(item.bytes) > p.llbBytes)
+      if (k != item.kernel && taken[at(k)] + paddedBytes(item.bytes) > p.llbBytes)
         return false;
     for (size_t channel = 0; channel < channels.size(); ++channel) {
       std::vector<Flight> &all = channels[channel];

@@ -1,4 +1,5 @@
 #include "Schedule/Stages.h"
+#include "Schedule/MemoryPlan.h"
 #include <algorithm>
 #include <functional>
 
@@ -87,7 +88,7 @@ std::vector<int64_t> StagePlan::liveBytes(const StageProblem &p) const {
   for (int i = 0; i < static_cast<int>(p.tensors.size()); ++i) {
     if (!resident[at(i)])
       continue;
-    int64_t bytes = (residentBytes(p, i) + 63) / 64 * 64;
+    int64_t bytes = paddedBytes(residentBytes(p, i));
     auto [first, last] = lifetime(p, i);
     // Together with what it replaces it is counted once.
     if (placeOf(p, i) != i)

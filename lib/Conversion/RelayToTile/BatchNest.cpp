@@ -46,8 +46,7 @@ BatchNest::BatchNest(KernelBuilder &kb, int64_t slices, ArrayRef<BatchOperand> o
       overlapped = true;
     slicesPerRun = std::clamp<int64_t>(overlapped ? wanted : most, 1, slices);
     // Equal runs beat one full and one nearly empty.
-    int64_t runs = (slices + slicesPerRun - 1) / slicesPerRun;
-    slicesPerRun = (slices + runs - 1) / runs;
+    slicesPerRun = ceilDiv(slices, runs());
   }
   for (const BatchOperand &o : operands) {
     if (!isStaged(o)) {
@@ -140,8 +139,7 @@ void BatchNest::forEachRun(llvm::function_ref<void(Value)> body) {
     return singleRun(body);
   if (overlapped)
     return forEachOverlappedChunk(
-        kb, (slices + slicesPerRun - 1) / slicesPerRun,
-        [&](Value index, Value inSlot) { return copies(false, index, inSlot); },
+        kb, runs(), [&](Value index, Value inSlot) { return copies(false, index, inSlot); },
         [&](Value index, Value inSlot) { return copies(true, index, inSlot); },
         [&](Value index, Value inSlot) {
           first = kb.mul(index, slicesPerRun);
@@ -158,7 +156,7 @@ void BatchNest::forEachRun(llvm::function_ref<void(Value)> body) {
         kb.dma(c.dstBuffer, c.dstOffset, c.srcBuffer, c.srcOffset, c.bytes, most);
     });
   };
-  kb.loop(0, (slices + slicesPerRun - 1) / slicesPerRun, 1, [&](Value index) {
+  kb.loop(0, runs(), 1, [&](Value index) {
     first = kb.mul(index, slicesPerRun);
     if (stagesInputs) {
       transfer(false, index);

@@ -3,6 +3,7 @@
 // out.
 #pragma once
 #include "Conversion/RelayToTile/KernelBuilder.h"
+#include "Support/IntMath.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace tensorturbo::tile {
@@ -48,6 +49,7 @@ private:
   /// First slice of the run that the code being built works on, and the run's slot.
   mlir::Value first, slot;
 
+  int64_t runs() const { return ceilDiv(slices, slicesPerRun); }
   mlir::Value countOf(mlir::Value run);
   llvm::SmallVector<KernelBuilder::Copy> copies(bool outputs, mlir::Value index, mlir::Value inSlot);
   void singleRun(llvm::function_ref<void(mlir::Value)> body);

@@ -51,10 +51,9 @@ public:
         nest(nest), blocks(w.channels / channels), rowBytes(w.outWidth * w.channels * halfBytes) {}
 
   void run(Value weightsDdr, int64_t weightBytes) {
-    auto align = [](int64_t bytes) { return ceilDiv(bytes, 64) * 64; };
-    inSlot = align(std::min(w.inputRows(tileRows), w.height) * w.inputRowBytes());
-    planeBytes = align(tileRows / 2 * rowBytes);
-    imSlot = align(tileRows / 2 * (w.outWidth / 2) * columns * halfBytes);
+    inSlot = paddedBytes(std::min(w.inputRows(tileRows), w.height) * w.inputRowBytes());
+    planeBytes = paddedBytes(tileRows / 2 * rowBytes);
+    imSlot = paddedBytes(tileRows / 2 * (w.outWidth / 2) * columns * halfBytes);
     imSlots = std::min<int64_t>(levelCapacity(MemoryLevel::IM) / imSlot, 2 * blocks);
     slab = kb.alloc(MemoryLevel::L1, 2 * inSlot, "rows");
     out = kb.alloc(MemoryLevel::L1, 4 * planeBytes, "out");

@@ -3,6 +3,7 @@
 #include "Dialect/Relay/Relay.h"
 #include "Dialect/Relay/UnaryRegion.h"
 #include "Numerics/Half.h"
+#include "Schedule/MemoryPlan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <algorithm>
 #include <cmath>
@@ -408,7 +409,7 @@ int64_t ElementwiseChain::l1Bytes() const {
   for (const ElementwiseStep &s : steps) {
     if (usesTable(s))
       bytes += tableBytes;
-    bytes += (static_cast<int64_t>(s.vector.size()) * 2 + 63) / 64 * 64;
+    bytes += schedule::paddedBytes(static_cast<int64_t>(s.vector.size()) * 2);
   }
   return bytes;
 }

@@ -1,4 +1,5 @@
 #include "Conversion/RelayToTile/KernelBuilder.h"
+#include "Schedule/MemoryPlan.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -150,7 +151,7 @@ Value KernelBuilder::alloc(MemoryLevel level, int64_t bytes, StringRef name) {
   auto type = BufferType::get(b.getContext(), level);
   auto op = AllocOp::create(b, loc, type, name, static_cast<uint64_t>(bytes), IntegerAttr());
   declarations = op;
-  used[static_cast<int>(level)] += (bytes + 63) / 64 * 64;
+  used[static_cast<int>(level)] += schedule::paddedBytes(bytes);
   return op.getBuffer();
 }
 

@@ -202,9 +202,9 @@ public:
     bool overlapped = atOnce < count && t.groupSlots == 2;
     weightsLlb = kb.alloc(MemoryLevel::LLB, (overlapped ? 2 : 1) * atOnce * blockBytes, "weights");
     // Two of each, so that engines work on neighbouring tiles at once.
-    slabBytes = align(slabRows * w.width * t.blockIn * 2);
-    tileBytes = align(tilePixels * t.blockOut * 2);
-    blockStride = align(t.stationary ? blockBytes / t.parts : blockBytes);
+    slabBytes = paddedBytes(slabRows * w.width * t.blockIn * 2);
+    tileBytes = paddedBytes(tilePixels * t.blockOut * 2);
+    blockStride = paddedBytes(t.stationary ? blockBytes / t.parts : blockBytes);
     weightsL1 = kb.alloc(MemoryLevel::L1, blockStride * (t.stationary ? 2 : t.weightSlots), "weights");
     slab = kb.alloc(MemoryLevel::L1, slabBytes * (t.stationary ? t.tilesPerCore : 2), "rows");
     outTile = kb.alloc(MemoryLevel::L1, tileBytes * 2, "out");
@@ -274,8 +274,6 @@ private:
       kb.barrier();
     });
   }
-
-  static int64_t align(int64_t bytes) { return ceilDiv(bytes, 64) * 64; }
 
   /// Weight block `inGroup` of the group to L1.
   void loadWeights(Value inGroup, Value weightSlot, int64_t blockBytes) {

@@ -99,22 +99,21 @@ public:
   }
 
 private:
-  static int64_t align(int64_t bytes) { return ceilDiv(bytes, 64) * 64; }
   Value view(Value buffer, Value offset) { return kb.view(buffer, offset); }
 
   void allocate() {
     int64_t inRows = std::min(w.inputRows(tileRows), w.height);
     if (plan.vector) {
-      guard = align(plan.guardElements(w) * halfBytes);
+      guard = paddedBytes(plan.guardElements(w) * halfBytes);
       // Pixels of one phase of the stride each, with a guard in front and behind.
-      phaseBytes = guard + align(inRows * inputWidth * plan.vector * halfBytes);
+      phaseBytes = guard + paddedBytes(inRows * inputWidth * plan.vector * halfBytes);
       vectorSlot = phaseBytes * w.strideWidth;
       int64_t slabBytes = 2 * vectorSlot + guard;
       vectorSlab = kb.alloc(MemoryLevel::L1, slabBytes, "vector rows");
       if (guard)
         for (int64_t phase = 0; phase < 2 * w.strideWidth; ++phase)
           zeros(kb.constant(phase * phaseBytes), guard / halfBytes);
-      partSlot = align(tileRows * vectorWidth * halfBytes);
+      partSlot = paddedBytes(tileRows * vectorWidth * halfBytes);
       parts = kb.alloc(MemoryLevel::L1, w.kernelWidth * partSlot, "sums");
       vectorOut = kb.alloc(MemoryLevel::L1, 2 * partSlot, "vector out");
       for (size_t i = 0; i < vectorChain.tensorCount(); ++i)
@@ -122,9 +121,9 @@ private:
     }
     if (!matrixChannels)
       return;
-    matrixSlot = align(inRows * w.width * matrixChannels * halfBytes);
+    matrixSlot = paddedBytes(inRows * w.width * matrixChannels * halfBytes);
     matrixSlab = kb.alloc(MemoryLevel::L1, 2 * matrixSlot, "matrix rows");
-    tileSlot = align(tileRows * w.outWidth * matrixChannels * halfBytes);
+    tileSlot = paddedBytes(tileRows * w.outWidth * matrixChannels * halfBytes);
     acc = kb.alloc(MemoryLevel::IM, 2 * tileSlot, "sum");
     matrixOut = kb.alloc(MemoryLevel::L1, 2 * tileSlot, "matrix out");
     for (size_t i = 0; i < matrixChain.tensorCount(); ++i)

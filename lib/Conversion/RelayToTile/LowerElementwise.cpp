@@ -200,14 +200,14 @@ public:
 
   void run(SpatialNest &nest, int64_t rows) {
     most = rows * w.channels;
-    slotBytes = ceilDiv(most * halfBytes, 64) * 64;
+    slotBytes = paddedBytes(most * halfBytes);
     in = kb.alloc(MemoryLevel::L1, 2 * slotBytes, "in");
     out = kb.alloc(MemoryLevel::L1, 2 * slotBytes, "out");
     for (size_t i = 0; i < chain.tensorCount(); ++i)
       tensors.push_back(kb.alloc(MemoryLevel::L1, 2 * slotBytes, "tensor"));
     for (SmallOperand &s : operands) {
       s.most = s.map.tileElements(rows, w.channels);
-      s.slotBytes = ceilDiv(s.most * halfBytes, 64) * 64;
+      s.slotBytes = paddedBytes(s.most * halfBytes);
       s.l1 = kb.alloc(MemoryLevel::L1, 2 * s.slotBytes, "repeated");
       if (s.map.single())
         s.loaded = kb.alloc(MemoryLevel::L1, 2 * 64, "element");

@@ -56,14 +56,11 @@ static Product productOf(Operation *op) {
   return p;
 }
 
-static int64_t slotOf(int64_t bytes) {
-  return ceilDiv(bytes, 64) * 64;
-}
-
 /// Whether two slots of everything fit L1 and IM beside `epilogueBytes`, and the residuals' tiles.
 static bool fits(const Product &p, const ProductTiling &t, int64_t epilogueBytes, int64_t residuals) {
-  int64_t tile = slotOf(t.tileM * t.tileN * halfBytes), rhs = slotOf(p.k * t.tileN * halfBytes);
-  int64_t l1 = 2 * slotOf(p.k * t.tileM * halfBytes) + 2 * rhs + 2 * (1 + residuals) * tile + epilogueBytes;
+  int64_t tile = paddedBytes(t.tileM * t.tileN * halfBytes), rhs = paddedBytes(p.k * t.tileN * halfBytes);
+  int64_t l1 =
+      2 * paddedBytes(p.k * t.tileM * halfBytes) + 2 * rhs + 2 * (1 + residuals) * tile + epilogueBytes;
   int64_t im = (t.parts > 1 ? 3 : 2) * tile;
   if (p.rhsTransposed) {
     l1 += 2 * rhs;
@@ -152,8 +149,9 @@ public:
   ProductEmitter(KernelBuilder &kb, const Product &p, const ProductTiling &t, const ElementwiseChain &chain,
                  BatchNest &nest)
       : kb(kb), b(kb.builder()), p(p), t(t), chain(chain), nest(nest), tilesM(ceilDiv(p.m, t.tileM)),
-        tilesN(ceilDiv(p.n, t.tileN)), lhsSlot(slotOf(t.tileM * p.k * halfBytes)),
-        rhsSlot(slotOf(t.tileN * p.k * halfBytes)), tileSlot(slotOf(t.tileM * t.tileN * halfBytes)) {}
+        tilesN(ceilDiv(p.n, t.tileN)), lhsSlot(paddedBytes(t.tileM * p.k * halfBytes)),
+        rhsSlot(paddedBytes(t.tileN * p.k * halfBytes)),
+        tileSlot(paddedBytes(t.tileM * t.tileN * halfBytes)) {}
 
   void run() {
     lhs = kb.alloc(MemoryLevel::L1, 2 * lhsSlot, "lhs");

@@ -105,7 +105,7 @@ static bool lowerConcat(relay::ConcatenateOp op, const KernelSpec &spec, Lowerin
   SmallVector<Value> tiles;
   SmallVector<int64_t> slots;
   for (int64_t part : c.parts) {
-    slots.push_back(ceilDiv(rows * part * halfBytes, 64) * 64);
+    slots.push_back(paddedBytes(rows * part * halfBytes));
     tiles.push_back(kb.alloc(MemoryLevel::L1, 2 * slots.back(), "rows"));
   }
   BatchNest nest(kb, c.outer, operands, room);
@@ -222,7 +222,7 @@ static void slicesByCores(KernelBuilder &kb, ArrayRef<SliceView> views, ArrayRef
   SmallVector<Value> tiles;
   SmallVector<int64_t> slots;
   for (const SliceView &v : views) {
-    slots.push_back(ceilDiv(rows * v.part * halfBytes, 64) * 64);
+    slots.push_back(paddedBytes(rows * v.part * halfBytes));
     tiles.push_back(kb.alloc(MemoryLevel::L1, 2 * slots.back(), "rows"));
   }
   BatchNest nest(kb, outer, operands, room);

@@ -176,7 +176,7 @@ static bool lowerNorm(Operation *op, const KernelSpec &spec, LoweringContext &co
                                      ceilDiv(rowsInChunk, context.ncore));
   emitter.prepare(context.pool, rows);
   SpatialNest nest(kb, w, *chunk, inputPlace(kb, norm.getData(), spec), outputPlace(kb, spec), {});
-  int64_t slotBytes = ceilDiv(rows * rowBytes, 64) * 64;
+  int64_t slotBytes = paddedBytes(rows * rowBytes);
   Value x = kb.alloc(MemoryLevel::L1, 2 * slotBytes, "rows");
   nest.forEachChunk([&] {
     nest.forEachTilePipelined(

@@ -81,15 +81,12 @@ static int64_t framePixels(const WindowShape &w, int64_t rows) {
   return rows * pitchOf(w) + w.extentWidth();
 }
 
-static int64_t align(int64_t bytes) {
-  return ceilDiv(bytes, 64) * 64;
-}
-
 static int64_t l1Need(const WindowShape &w, const PoolTiling &t) {
   int64_t pixel = t.channels * halfBytes;
-  int64_t raw = align(w.inputRows(t.rows) * w.width * pixel), frame = align(framePixels(w, t.rows) * pixel);
-  int64_t horizontal = align(t.rows * (pitchOf(w) / w.strideWidth) * pixel),
-          out = align(t.rows * w.outWidth * pixel);
+  int64_t raw = paddedBytes(w.inputRows(t.rows) * w.width * pixel),
+          frame = paddedBytes(framePixels(w, t.rows) * pixel);
+  int64_t horizontal = paddedBytes(t.rows * (pitchOf(w) / w.strideWidth) * pixel),
+          out = paddedBytes(t.rows * w.outWidth * pixel);
   return 2 * raw + frame + horizontal + 2 * out + w.outHeight * w.outWidth * halfBytes + 6 * 64;
 }
 
@@ -189,8 +186,8 @@ public:
 
   void run(ConstantPool &pool) {
     std::vector<float> map = p.average ? corrections(p) : std::vector<float>();
-    rawSlot = align(w.inputRows(t.rows) * w.width * pixel);
-    outSlot = align(t.rows * w.outWidth * pixel);
+    rawSlot = paddedBytes(w.inputRows(t.rows) * w.width * pixel);
+    outSlot = paddedBytes(t.rows * w.outWidth * pixel);
     raw = kb.alloc(MemoryLevel::L1, 2 * rawSlot, "rows");
     frame = kb.alloc(MemoryLevel::L1, framePixels(w, t.rows) * pixel, "frame");
     horizontal = kb.alloc(MemoryLevel::L1, t.rows * (pitch / w.strideWidth) * pixel, "horizontal");

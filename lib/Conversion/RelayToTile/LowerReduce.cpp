@@ -264,13 +264,10 @@ private:
 };
 } // namespace
 
-static int64_t slotOf(int64_t bytes) {
-  return ceilDiv(bytes, 64) * 64;
-}
-
 static void emitRows(KernelBuilder &kb, const Reduction &r, SpatialNest &nest, FoldEmitter &fold,
                      int64_t rows) {
-  int64_t columns = r.reduced, tile = slotOf(rows * columns * halfBytes), results = slotOf(rows * halfBytes);
+  int64_t columns = r.reduced, tile = paddedBytes(rows * columns * halfBytes),
+          results = paddedBytes(rows * halfBytes);
   Value x = kb.alloc(MemoryLevel::L1, 2 * tile, "rows");
   Value out = r.isSoftmax() ? Value() : kb.alloc(MemoryLevel::L1, 2 * results, "results");
   fold.allocate(rows, columns, rows);
@@ -298,7 +295,7 @@ static void emitRows(KernelBuilder &kb, const Reduction &r, SpatialNest &nest, F
 
 static void emitColumns(KernelBuilder &kb, const Reduction &r, SpatialNest &nest, FoldEmitter &fold,
                         int64_t columns) {
-  int64_t tile = slotOf(r.reduced * columns * halfBytes), results = slotOf(columns * halfBytes);
+  int64_t tile = paddedBytes(r.reduced * columns * halfBytes), results = paddedBytes(columns * halfBytes);
   Value x = kb.alloc(MemoryLevel::L1, 2 * tile, "matrix");
   Value out = r.isSoftmax() ? Value() : kb.alloc(MemoryLevel::L1, 2 * results, "results");
   if (r.isSoftmax())

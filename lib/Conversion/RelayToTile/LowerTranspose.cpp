@@ -159,7 +159,7 @@ public:
                    : plan.way == Way::Blocks ? plan.tileB * e.c * e.d
                                              : plan.tileB * e.b * e.c;
     most = tile;
-    slotBytes = ceilDiv(tile * halfBytes, 64) * 64;
+    slotBytes = paddedBytes(tile * halfBytes);
     in = kb.alloc(MemoryLevel::L1, 2 * slotBytes, "in");
     if (plan.way != Way::Rows)
       out = kb.alloc(MemoryLevel::L1, 2 * slotBytes, "out");

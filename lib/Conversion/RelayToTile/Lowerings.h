@@ -4,8 +4,11 @@
 #include "Conversion/RelayToTile/KernelBuilder.h"
 #include "Conversion/RelayToTile/RelayToTile.h"
 #include "Schedule/ConvTiling.h"
+#include "Schedule/MemoryPlan.h"
 
 namespace tensorturbo::tile {
+
+using schedule::paddedBytes;
 
 /// A family: which leading operators it handles, when, and how.
 struct Family {
@@ -23,9 +26,6 @@ extern const Family convFamily, depthwiseFamily, elementwiseFamily, gatherFamily
 
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value v) {
   return mlir::cast<mlir::RankedTensorType>(v.getType()).getShape();
-}
-inline int64_t ceilDiv(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
 }
 int64_t product(llvm::ArrayRef<int64_t> extents);
 /// "[1, 3, 224, 224]".

@@ -1,19 +1,16 @@
 #include "Conversion/RelayToTile/SpatialNest.h"
 #include "Conversion/RelayToTile/ChunkPipeline.h"
+#include "Schedule/MemoryPlan.h"
 
 using namespace mlir;
 using namespace tensorturbo::tile;
 using tensorturbo::schedule::ChunkPlan;
 using tensorturbo::schedule::WindowShape;
 
-static int64_t ceilDiv(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
 SpatialNest::Staged SpatialNest::stage(const Place &place, int64_t bytes, const std::string &name) {
   if (place.inLlb())
     return {place, place.buffer, true, 0};
-  Staged staged{place, {}, false, ceilDiv(bytes, 64) * 64};
+  Staged staged{place, {}, false, schedule::paddedBytes(bytes)};
   bytes = chunk.slots * staged.slotBytes;
   staged.llb = turn.shared ? turn.shared(name, bytes) : kb.alloc(MemoryLevel::LLB, bytes, name);
   return staged;

@@ -1,4 +1,5 @@
 #include "Conversion/RelayToTile/Transfers.h"
+#include "Schedule/MemoryPlan.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
@@ -72,7 +73,7 @@ WantedTransfers tensorturbo::tile::wantedTransfers(func::FuncOp kernel) {
   });
   kernel.walk([&](AllocOp alloc) {
     if (!moved.contains(alloc) && alloc.getBuffer().getType().getLevel() == MemoryLevel::LLB)
-      wanted.otherLlbBytes += (static_cast<int64_t>(alloc.getBytes()) + 63) / 64 * 64;
+      wanted.otherLlbBytes += schedule::paddedBytes(static_cast<int64_t>(alloc.getBytes()));
   });
   return wanted;
 }
