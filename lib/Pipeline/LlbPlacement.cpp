@@ -1,5 +1,5 @@
 #include "Pipeline/LlbPlacement.h"
-#include "Conversion/RelayToTile/KernelBuilder.h"
+#include "Dialect/Tile/Tile.h"
 #include "Target/Target.h"
 #include <algorithm>
 #include <bitset>

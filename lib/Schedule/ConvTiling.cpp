@@ -18,9 +18,6 @@ static int64_t imBytes() {
 // Alignment of the single buffers in LLB.
 static constexpr int64_t reserve = 16 * 1024;
 
-// Longest copy of a transfer beside the program.
-static constexpr int64_t longestCopy = (int64_t(4) << 20) - 64;
-
 static double ddrBytesPerCycle() {
   static const target::Costs cost = *target::p920().costs("base");
   return cost.ddrBytesPerSecond / cost.clock;

@@ -104,6 +104,9 @@ inline bool comesInGroups(const ConvProblem &p, int64_t groupBytes) {
 /// The best tiling by the cost estimate, or nothing with the rule that no tiling meets in `why`.
 std::optional<ConvTiling> chooseConvTiling(const ConvProblem &problem, std::string &why);
 
+/// Longest copy of a transfer beside the program, in bytes.
+constexpr int64_t longestCopy = (int64_t(4) << 20) - 64;
+
 /// How many chunks hide transfers well: the first and the last one are exposed, each one costs some time.
 int64_t goodChunkCount(const WindowShape &w, const Staging &staging);
 /// The same for `bytes` that move in all.

@@ -41,7 +41,7 @@ BatchNest::BatchNest(KernelBuilder &kb, int64_t slices, ArrayRef<BatchOperand> o
       largest = std::max(largest, isStaged(o) && !o.shared ? o.bytes : 0);
     // Several runs, so that neighbours are on their way while one is worked on.
     int64_t wanted = std::max<int64_t>(slices / schedule::goodChunkCount(slices * bytes), 1);
-    wanted = std::min({wanted, most / 2, KernelBuilder::mostAtOnce / largest});
+    wanted = std::min({wanted, most / 2, schedule::longestCopy / largest});
     if (wanted >= 1 && wanted < slices && !(preferWhole && most >= slices))
       overlapped = true;
     slicesPerRun = std::clamp<int64_t>(overlapped ? wanted : most, 1, slices);
@@ -151,10 +151,7 @@ void BatchNest::forEachRun(llvm::function_ref<void(Value)> body) {
     int64_t most = 0;
     for (const BatchOperand &o : operands)
       most = std::max(most, slicesPerRun * o.bytes);
-    kb.onMaster([&] {
-      for (const KernelBuilder::Copy &c : copies(outputs, index, slot))
-        kb.dma(c.dstBuffer, c.dstOffset, c.srcBuffer, c.srcOffset, c.bytes, most);
-    });
+    kb.onMaster([&] { kb.copyNow(copies(outputs, index, slot), most); });
   };
   kb.loop(0, runs(), 1, [&](Value index) {
     first = kb.mul(index, slicesPerRun);

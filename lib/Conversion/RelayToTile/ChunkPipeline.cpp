@@ -1,14 +1,11 @@
 #include "Conversion/RelayToTile/ChunkPipeline.h"
+#include "Schedule/ConvTiling.h"
 
 using namespace mlir;
 using namespace tensorturbo::tile;
 
-static void copyNow(KernelBuilder &kb, ArrayRef<KernelBuilder::Copy> copies) {
-  kb.onMaster([&] {
-    for (const KernelBuilder::Copy &c : copies)
-      kb.dma(c.dstBuffer, c.dstOffset, c.srcBuffer, c.srcOffset, c.bytes, KernelBuilder::mostAtOnce);
-  });
-}
+using tensorturbo::schedule::longestCopy;
+static_assert(longestCopy <= largestCopy);
 
 void tensorturbo::tile::forEachOverlappedChunk(KernelBuilder &kb, int64_t count, ChunkCopies copiesIn,
                                                ChunkCopies copiesOut,
@@ -17,7 +14,7 @@ void tensorturbo::tile::forEachOverlappedChunk(KernelBuilder &kb, int64_t count,
   SmallVector<KernelBuilder::Copy> first = copiesIn(zero, zero);
   bool brings = !first.empty(), writes = !copiesOut(zero, zero).empty();
   if (brings) {
-    copyNow(kb, first);
+    kb.onMaster([&] { kb.copyNow(first, longestCopy); });
     kb.barrier();
   }
   kb.loop(0, count, 1, [&](Value index) {
@@ -50,5 +47,6 @@ void tensorturbo::tile::forEachOverlappedChunk(KernelBuilder &kb, int64_t count,
     kb.barrier();
   });
   if (writes)
-    copyNow(kb, copiesOut(kb.constant(count - 1), kb.constant((count - 1) % 2)));
+    kb.onMaster(
+        [&] { kb.copyNow(copiesOut(kb.constant(count - 1), kb.constant((count - 1) % 2)), longestCopy); });
 }

@@ -11,7 +11,7 @@ using ChunkCopies =
     llvm::function_ref<llvm::SmallVector<KernelBuilder::Copy>(mlir::Value index, mlir::Value slot)>;
 
 /// Runs `body` for `count` (at least 2) chunks on all cores. Chunk i + 1 comes and the results of chunk i - 1
-/// go while chunk i is worked on. No copy has more than KernelBuilder::mostAtOnce bytes.
+/// go while chunk i is worked on. No copy has more than schedule::longestCopy bytes.
 void forEachOverlappedChunk(KernelBuilder &kb, int64_t count, ChunkCopies copiesIn, ChunkCopies copiesOut,
                             llvm::function_ref<void(mlir::Value index, mlir::Value slot)> body);
 

@@ -216,6 +216,11 @@ void KernelBuilder::writeBack(const Place &to, Value llbBuffer, int64_t bytes) {
     dma(to.buffer, to.offset, llbBuffer, constant(0), constant(bytes), bytes);
 }
 
+void KernelBuilder::copyNow(ArrayRef<Copy> copies, int64_t maxBytes) {
+  for (const Copy &c : copies)
+    dma(c.dstBuffer, c.dstOffset, c.srcBuffer, c.srcOffset, c.bytes, maxBytes);
+}
+
 void KernelBuilder::startDma(ArrayRef<Copy> copies) {
   SmallVector<Value> dst, src, bytes;
   for (const Copy &copy : copies) {

@@ -14,8 +14,6 @@ namespace tensorturbo::tile {
 constexpr int64_t maxExtent = 65535;
 /// Largest byte stride between rows.
 constexpr int64_t maxStride = 65534;
-/// Bytes of one half.
-constexpr int64_t halfBytes = 2;
 
 /// A tensor as a kernel finds it: a buffer in DDR or LLB, and where in it the kernel's part begins.
 struct Place {
@@ -27,11 +25,6 @@ struct Place {
   int64_t partBytes = 0;
   bool inLlb() const { return mlir::cast<BufferType>(buffer.getType()).getLevel() == MemoryLevel::LLB; }
 };
-
-/// Channels of the system DMA for transfers beside the program: numbers below this bring weights, the last
-/// one moves the chunks of a kernel's tensors.
-constexpr int weightChannels = 3;
-constexpr uint32_t chunkChannel = 3;
 
 /// Builds one kernel function. All values are i32; sizes in bytes unless said otherwise.
 class KernelBuilder {
@@ -98,13 +91,12 @@ public:
   void writeBack(const Place &to, mlir::Value llbBuffer, int64_t bytes);
   struct Copy {
     mlir::Value dstBuffer, dstOffset, srcBuffer, srcOffset;
-    /// At most `mostAtOnce`.
     mlir::Value bytes;
   };
-  /// Bytes that a transfer beside the program may have.
-  static constexpr int64_t mostAtOnce = (int64_t(4) << 20) - 64;
-  /// Starts the copies on the chunk channel, one behind the other, and waits for their end. Call on the
-  /// master only.
+  /// Copies on the spot, one after the other, of at most `maxBytes` each. Call on the master only.
+  void copyNow(llvm::ArrayRef<Copy> copies, int64_t maxBytes);
+  /// Starts the copies on the chunk channel, one behind the other, and waits for their end. No copy has more
+  /// than schedule::longestCopy bytes. Call on the master only.
   void startDma(llvm::ArrayRef<Copy> copies);
   void waitDma();
   /// LLB to L1, `rows` x `columns` halves; the LLB rows lie `llbStride` bytes apart (0: dense).

@@ -1,6 +1,7 @@
 #include "Conversion/RelayToTile/LookupTable.h"
 #include "Conversion/RelayToTile/ConstantPool.h"
 #include "Dialect/Relay/Relay.h"
+#include "Dialect/Tile/Tile.h"
 #include "Numerics/Half.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"

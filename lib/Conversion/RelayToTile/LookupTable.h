@@ -10,9 +10,6 @@
 
 namespace tensorturbo::tile {
 
-/// Bytes of a table in L1.
-constexpr int64_t tableBytes = 65536 * 2;
-
 struct UnaryFunction {
   /// Names the function and its parameters: equal names are equal functions.
   std::string name;

@@ -260,10 +260,7 @@ private:
                                  kb.mul(group, atOnce * blockBytes), kb.mul(blocksOf(group), blockBytes)};
     };
     Value zero = kb.constant(0), one = kb.constant(1);
-    kb.onMaster([&] {
-      KernelBuilder::Copy c = copyOf(zero, zero);
-      kb.dma(c.dstBuffer, c.dstOffset, c.srcBuffer, c.srcOffset, c.bytes, atOnce * blockBytes);
-    });
+    kb.onMaster([&] { kb.copyNow(copyOf(zero, zero), atOnce * blockBytes); });
     kb.barrier();
     kb.loop(0, groups, 1, [&](Value index) {
       Value slot = kb.rem(index, kb.constant(2)), more = kb.less(index, kb.constant(groups - 1));

@@ -94,10 +94,7 @@ void SpatialNest::copyNow(ArrayRef<KernelBuilder::Copy> copies) {
   int64_t most = std::max(in.slotBytes, out.slotBytes);
   for (const Staged &s : residuals)
     most = std::max(most, s.slotBytes);
-  kb.onMaster([&] {
-    for (const KernelBuilder::Copy &c : copies)
-      kb.dma(c.dstBuffer, c.dstOffset, c.srcBuffer, c.srcOffset, c.bytes, most);
-  });
+  kb.onMaster([&] { kb.copyNow(copies, most); });
 }
 
 void SpatialNest::forEachChunk(llvm::function_ref<void()> body) {

@@ -165,14 +165,12 @@ public:
   }
 
 private:
-  /// Descriptors of a channel; bytes that one descriptor copies; number of the channel in tile.dma_start.
+  /// Descriptors of a chain.
   static constexpr size_t longest = 16;
-  static constexpr int64_t mostBytes = 0x3FFFFF;
-  static constexpr uint32_t onTheSpot = 3;
 
   bool isDense(DmaOp dma) {
     Interval rows = bounds.of(dma.getRows()), bytes = bounds.of(dma.getRowBytes());
-    return rows.isSingle() && rows.low == 1 && bytes.low > 0 && bytes.high <= mostBytes;
+    return rows.isSingle() && rows.low == 1 && bytes.low > 0 && bytes.high <= largestCopy;
   }
   void merge() {
     if (chain.size() > 1) {
@@ -184,8 +182,8 @@ private:
         bytes.push_back(dma.getRowBytes());
       }
       Location loc = chain.back().getLoc();
-      DmaStartOp::create(b, loc, to, from, bytes, onTheSpot);
-      DmaWaitOp::create(b, loc, onTheSpot);
+      DmaStartOp::create(b, loc, to, from, bytes, chunkChannel);
+      DmaWaitOp::create(b, loc, chunkChannel);
       for (DmaOp dma : chain)
         dma.erase();
     }

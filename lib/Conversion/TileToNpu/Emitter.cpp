@@ -1,4 +1,5 @@
 #include "Conversion/TileToNpu/Emitter.h"
+#include "Dialect/Tile/Tile.h"
 #include "Target/Target.h"
 #include "mlir/IR/Matchers.h"
 
@@ -116,7 +117,7 @@ void Emitter::systemDma(Value destination, Value source, Value rows, Value rowBy
     npu::Store32Op::create(b, loc, constant(address), value);
   };
   if (constantValue(rows) == 1u) {
-    store(descriptor, orBits(andBits(rowBytes, 0x3FFFFF), constant(0x80000000)));
+    store(descriptor, orBits(andBits(rowBytes, largestCopy), constant(0x80000000)));
   } else {
     store(descriptor, constant(0xA0000000));
     store(descriptor + 12, orBits(shiftLeft(rows, 16), andBits(rowBytes, 0xFFFF)));
@@ -142,7 +143,7 @@ namespace {
 /// spot.
 struct DmaChannel {
   explicit DmaChannel(uint32_t number)
-      : controller(*target::p920().address(number == 0 || number == 3 ? "sysdma0" : "sysdma1")),
+      : controller(*target::p920().address(number == 0 || number == chunkChannel ? "sysdma0" : "sysdma1")),
         index(number == 0 || number == 2 ? 1 : 0) {}
   uint32_t controller;
   uint32_t index;
@@ -161,7 +162,7 @@ void Emitter::startDma(ArrayRef<Copy> copies, uint32_t number) {
   };
   uint32_t descriptor = channel.descriptors();
   for (const Copy &copy : copies) {
-    check(copy.bytes, 0x3FFFFF, "bytes of a copy");
+    check(copy.bytes, largestCopy, "bytes of a copy");
     store(descriptor, orBits(copy.bytes, constant(0x80000000u)));
     store(descriptor + 4, copy.source);
     store(descriptor + 8, copy.destination);

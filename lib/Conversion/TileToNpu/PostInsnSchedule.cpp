@@ -15,6 +15,7 @@
 #include "Conversion/TileToNpu/InstructionOrder.h"
 #include "Conversion/TileToNpu/TileToNpu.h"
 #include "Dialect/Npu/Npu.h"
+#include "Dialect/Tile/Tile.h"
 #include "Target/Target.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -26,7 +27,7 @@ using namespace mlir;
 namespace tensorturbo::tile {
 namespace {
 
-constexpr int64_t half = 2, tableBytes = 65536 * half, most16 = 0xFFFF;
+constexpr int64_t half = halfBytes, most16 = 0xFFFF;
 
 /// One instruction with its CSR writes.
 class UnitReader {

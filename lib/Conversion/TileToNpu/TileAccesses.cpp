@@ -9,7 +9,7 @@ using namespace mlir;
 namespace tensorturbo::tile {
 namespace {
 
-constexpr int64_t half = 2, tableBytes = 65536 * half;
+constexpr int64_t half = halfBytes;
 
 class Collector {
 public:
