@@ -9,47 +9,6 @@
 using namespace mlir;
 using namespace tensorturbo;
 
-/// Whether the condition holds, if that is known.
-static std::optional<bool> decided(Value condition, tile::ValueBounds &values) {
-  auto compare = condition.getDefiningOp<arith::CmpIOp>();
-  if (!compare || !compare.getLhs().getType().isSignlessInteger(32))
-    return std::nullopt;
-  tile::Interval x = values.of(compare.getLhs()), y = values.of(compare.getRhs());
-  bool natural = x.low >= 0 && y.low >= 0;
-  auto less = [&](bool orEqual) -> std::optional<bool> {
-    if (orEqual ? x.high <= y.low : x.high < y.low)
-      return true;
-    if (orEqual ? x.low > y.high : x.low >= y.high)
-      return false;
-    return std::nullopt;
-  };
-  auto flipped = [](std::optional<bool> b) { return b ? std::optional(!*b) : b; };
-  bool same = x.isSingle() && y.isSingle() && x.low == y.low, apart = x.high < y.low || y.high < x.low;
-  switch (compare.getPredicate()) {
-  case arith::CmpIPredicate::eq:
-    return same || apart ? std::optional(same) : std::nullopt;
-  case arith::CmpIPredicate::ne:
-    return same || apart ? std::optional(apart) : std::nullopt;
-  case arith::CmpIPredicate::ult:
-    return natural ? less(false) : std::nullopt;
-  case arith::CmpIPredicate::ule:
-    return natural ? less(true) : std::nullopt;
-  case arith::CmpIPredicate::ugt:
-    return natural ? flipped(less(true)) : std::nullopt;
-  case arith::CmpIPredicate::uge:
-    return natural ? flipped(less(false)) : std::nullopt;
-  case arith::CmpIPredicate::slt:
-    return less(false);
-  case arith::CmpIPredicate::sle:
-    return less(true);
-  case arith::CmpIPredicate::sgt:
-    return flipped(less(true));
-  case arith::CmpIPredicate::sge:
-    return flipped(less(false));
-  }
-  return std::nullopt;
-}
-
 /// How often one run of the kernel executes the op.
 static tile::Interval executionsOf(Operation *op, tile::ValueBounds &values) {
   tile::Interval times{1, 1};
@@ -59,7 +18,8 @@ static tile::Interval executionsOf(Operation *op, tile::ValueBounds &values) {
     if (auto loop = dyn_cast<scf::ForOp>(parent)) {
       here = values.trips(loop.getLowerBound(), loop.getUpperBound(), loop.getStep());
     } else if (auto branch = dyn_cast<scf::IfOp>(parent)) {
-      std::optional<bool> taken = decided(branch.getCondition(), values);
+      auto compare = branch.getCondition().getDefiningOp<arith::CmpIOp>();
+      std::optional<bool> taken = compare ? values.outcome(compare) : std::nullopt;
       if (taken && child->getParentRegion() == &branch.getElseRegion())
         taken = !*taken;
       here = taken ? tile::Interval{*taken, *taken} : tile::Interval{0, 1};

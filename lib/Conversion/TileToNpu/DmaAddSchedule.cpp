@@ -63,7 +63,7 @@ private:
   Value simplify(Operation *op) {
     Value result = op->getResult(0);
     if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
-      std::optional<bool> known = outcome(compare);
+      std::optional<bool> known = bounds.outcome(compare);
       return known ? constant(op, *known, result.getType()) : Value();
     }
     if (!result.getType().isInteger(32))
@@ -98,25 +98,6 @@ private:
       return {};
     Value right = constant(op, offset, op->getResult(0).getType());
     return arith::AddIOp::create(b, op->getLoc(), value, right);
-  }
-  std::optional<bool> outcome(arith::CmpIOp compare) {
-    if (!compare.getLhs().getType().isInteger(32))
-      return std::nullopt;
-    Interval d = bounds.difference(compare.getLhs(), compare.getRhs());
-    using P = arith::CmpIPredicate;
-    switch (compare.getPredicate()) {
-    case P::eq:
-    case P::ne:
-      if (d.contains(0) && !d.isSingle())
-        return std::nullopt;
-      return d.contains(0) == (compare.getPredicate() == P::eq);
-    case P::slt:
-      return d.high < 0 ? std::optional(true) : d.low >= 0 ? std::optional(false) : std::nullopt;
-    case P::sge:
-      return d.high < 0 ? std::optional(false) : d.low >= 0 ? std::optional(true) : std::nullopt;
-    default:
-      return std::nullopt;
-    }
   }
   void simplify(scf::ForOp loop) {
     Interval trips = bounds.trips(loop.getLowerBound(), loop.getUpperBound(), loop.getStep());

@@ -114,6 +114,45 @@ Interval ValueBounds::difference(Value x, Value y) {
   return sum(distance);
 }
 
+std::optional<bool> ValueBounds::outcome(arith::CmpIOp compare) {
+  if (!compare.getLhs().getType().isSignlessInteger(32))
+    return std::nullopt;
+  Interval x = of(compare.getLhs()), y = of(compare.getRhs());
+  Interval d = difference(compare.getLhs(), compare.getRhs());
+  d = {std::max(d.low, x.low - y.high), std::min(d.high, x.high - y.low)};
+  using Outcome = std::optional<bool>;
+  auto negated = [](Outcome o) { return o ? Outcome(!*o) : o; };
+  Outcome equal = !d.contains(0) ? Outcome(false) : d.isSingle() ? Outcome(true) : std::nullopt;
+  Outcome less = d.high < 0 ? Outcome(true) : d.low >= 0 ? Outcome(false) : std::nullopt;
+  Outcome notGreater = d.high <= 0 ? Outcome(true) : d.low > 0 ? Outcome(false) : std::nullopt;
+  // Without a sign the order is the same where neither value is negative.
+  bool natural = x.low >= 0 && y.low >= 0;
+  using P = arith::CmpIPredicate;
+  switch (compare.getPredicate()) {
+  case P::eq:
+    return equal;
+  case P::ne:
+    return negated(equal);
+  case P::slt:
+    return less;
+  case P::sle:
+    return notGreater;
+  case P::sgt:
+    return negated(notGreater);
+  case P::sge:
+    return negated(less);
+  case P::ult:
+    return natural ? less : std::nullopt;
+  case P::ule:
+    return natural ? notGreater : std::nullopt;
+  case P::ugt:
+    return natural ? negated(notGreater) : std::nullopt;
+  case P::uge:
+    return natural ? negated(less) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
 std::pair<Value, int64_t> ValueBounds::valuePlusConstant(Value value) {
   Linear all = linear(value);
   all.terms.remove_if([](auto &term) { return term.second == 0; });

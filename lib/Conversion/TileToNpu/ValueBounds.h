@@ -1,9 +1,11 @@
 // What can be said about i32 values without running: bounds, and distances between two of them.
 #pragma once
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
+#include <optional>
 
 namespace tensorturbo::tile {
 
@@ -30,6 +32,8 @@ public:
   std::pair<Interval, int64_t> stepped(mlir::Value value);
   /// Bounds of x - y.
   Interval difference(mlir::Value x, mlir::Value y);
+  /// Whether the condition holds, if that is known.
+  std::optional<bool> outcome(mlir::arith::CmpIOp compare);
   /// A value and what is added to it to get `value`; null if that takes more than one.
   std::pair<mlir::Value, int64_t> valuePlusConstant(mlir::Value value);
   /// Least and most number of turns of a loop.
