@@ -2,9 +2,6 @@
 #include "Dialect/Tile/Tile.h"
 #include "Target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -23,29 +20,6 @@ static bool isInLlb(tile::GlobalOp global) {
   return address && target::p920().llb().contains(static_cast<uint32_t>(*address));
 }
 
-/// Global buffers in LLB that copies use which run beside the program: `starts` and `waits` of a kernel in
-/// their order. What a kernel waits for is in use until then.
-static void waitedFor(func::FuncOp kernel, llvm::DenseMap<uint32_t, SmallVector<StringRef>> &running,
-                      llvm::SetVector<StringRef> *used) {
-  kernel.walk([&](Operation *op) {
-    if (auto wait = dyn_cast<tile::DmaWaitOp>(op)) {
-      if (used)
-        used->insert(running[wait.getChannel()].begin(), running[wait.getChannel()].end());
-      running.erase(wait.getChannel());
-    }
-    auto start = dyn_cast<tile::DmaStartOp>(op);
-    if (!start)
-      return;
-    SmallVector<Value> pointers(start.getDst());
-    pointers.append(start.getSrc().begin(), start.getSrc().end());
-    for (Value pointer : pointers)
-      if (auto view = pointer.getDefiningOp<tile::ViewOp>())
-        if (auto global = view.getBuffer().getDefiningOp<tile::GlobalBufferOp>();
-            global && global.getBuffer().getType().getLevel() == tile::MemoryLevel::LLB)
-          running[start.getChannel()].push_back(global.getGlobal());
-  });
-}
-
 OnChipPlan tensorturbo::onChipPlan(ModuleOp tileModule, const std::vector<DdrBuffer> &tensors) {
   OnChipPlan plan;
   llvm::StringMap<int64_t> partsOf;
@@ -59,10 +33,6 @@ OnChipPlan tensorturbo::onChipPlan(ModuleOp tileModule, const std::vector<DdrBuf
                                   static_cast<uint32_t>(static_cast<int64_t>(global.getBytes()) / count),
                                   static_cast<int>(count)};
   };
-  // Kernels of a loop may wait for what the round before started.
-  llvm::DenseMap<uint32_t, SmallVector<StringRef>> running;
-  for (auto kernel : tileModule.getOps<func::FuncOp>())
-    waitedFor(kernel, running, nullptr);
   for (auto kernel : tileModule.getOps<func::FuncOp>()) {
     std::vector<runtime::PlannedBuffer> &buffers = plan.kernels[kernel.getName().str()];
     kernel.walk([&](tile::AllocOp alloc) {
@@ -78,13 +48,6 @@ OnChipPlan tensorturbo::onChipPlan(ModuleOp tileModule, const std::vector<DdrBuf
       if (global && global.getAddress() && seen.insert(global).second)
         buffers.push_back(planned(global));
     });
-    llvm::SetVector<StringRef> used;
-    waitedFor(kernel, running, &used);
-    for (StringRef name : used) {
-      auto global = tileModule.lookupSymbol<tile::GlobalOp>(name);
-      if (global && global.getAddress() && seen.insert(global).second)
-        buffers.push_back(planned(global));
-    }
   }
   for (auto global : tileModule.getOps<tile::GlobalOp>())
     if (isInLlb(global))
