@@ -11,9 +11,6 @@ static int64_t llbBytes() {
   return target::p920().llb().clusterShare;
 }
 
-// Level 0: what kernels leave to weights that come ahead.
-static constexpr int64_t roomForWeights = int64_t(0) << 20;
-
 static int64_t firstAxis(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return tensor.getRank() == 0 ? 0 : tensor.getDimSize(0);
@@ -143,7 +140,7 @@ StageDecisions tensorturbo::decideStages(ModuleOp module, const BufferAssignment
   for (size_t i = 0; i < buffers.size(); ++i)
     decisions.buffers[i].place = i;
   for (auto &s : decisions.steps)
-    s.llbRoom = stay ? llbBytes() : llbBytes() - roomForWeights;
+    s.llbRoom = llbBytes();
   if (!stay)
     return decisions;
 
